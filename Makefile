@@ -6,9 +6,9 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 test:
 	./scripts/test
 
-# Every package under the race detector, also those that ./scripts/test watches in part: twice its time.
+# Every package under the race detector, and every test of the API on both engines: twice the time of ./scripts/test or more.
 race:
-	./scripts/test ./...
+	SHEAF_TEST_ENGINES=all ./scripts/test ./...
 
 # What drives real clients: the recipes and the nodes in an n8n, the generators of clients, the official client of MCP and its
 # inspector. The first time npm installs n8n, 2.3 GB,

@@ -20,6 +20,7 @@ func (b *bench) growthRows() {
 	b.try("file", b.growthFile)
 	b.try("large", b.largeWorkspace)
 	b.try("folder", b.deleteFolder)
+	b.try("tree", b.tree)
 	b.try("neighbour", b.neighbour)
 	b.try("backlog", b.backlog)
 	b.try("subscriptions", b.subscriptions)
@@ -169,6 +170,19 @@ func (b *bench) fileRow(projects int, data string) error {
 	r.atMost(0.6, r.ratio("sheaf", "before small keys"), "≤ 0.6 of what it was")
 	b.fileSeen = true
 	return nil
+}
+
+// onBoth fills a SQLite file of its own and serves it, and adds Sheaf on PostgreSQL if that is wanted; end stops the first.
+func (b *bench) onBoth(name string, n size) (servers []*contender, end func() error, err error) {
+	c, end, err := b.grown(name, func(o store.Options) ([]owner, error) { return seed(o, n) })
+	if err != nil {
+		return nil, nil, err
+	}
+	if !b.postgres {
+		return []*contender{c}, end, nil
+	}
+	p, err := b.sheafOnPostgres()
+	return []*contender{c, p}, end, err
 }
 
 // pages are 16 different lists of 50 for each owner.

@@ -5,8 +5,6 @@ import (
 	mathrand "math/rand/v2"
 	"strings"
 	"time"
-
-	"sheaf.dev/internal/store"
 )
 
 // neighbours is how many connections a tenant uses that writes as much as it can.
@@ -15,17 +13,9 @@ const neighbours = 12
 // neighbour measures what another tenant's creates wait for while one tenant sends batches, and while it sends texts of
 // 1 MiB, on twelve connections. The promise is a ratio: the same creates alone, in turns with those beside it.
 func (b *bench) neighbour() error {
-	c, end, err := b.grown("neighbour", func(o store.Options) ([]owner, error) { return seed(o, size{2, 1, 0}) })
+	servers, end, err := b.onBoth("neighbour", size{2, 1, 0})
 	if err != nil {
 		return err
-	}
-	servers := []*contender{c}
-	if b.postgres {
-		p, err := b.sheafOnPostgres()
-		if err != nil {
-			return err
-		}
-		servers = append(servers, p)
 	}
 	for _, c := range servers {
 		for _, load := range []struct{ name, path, body string }{

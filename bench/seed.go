@@ -119,6 +119,7 @@ func seedProject(tx *store.Tx, w *sheaf.Workspace, folder *sheaf.FolderID, n, do
 		w.Documents++
 		d := sheaf.Document{ID: sheaf.DocumentID(newID(now)), Title: fmt.Sprintf("Document %d", i), Description: text("How it is done"),
 			ProjectID: &p.ID, CreatedAt: now, UpdatedAt: now, Number: w.LastNumber, Revision: 1}
+		d.SortOrder = d.DefaultOrder()
 		if err := tx.InsertDocument(w.ID, d, sheaf.Author{}); err != nil {
 			return "", err
 		}

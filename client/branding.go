@@ -15,8 +15,8 @@ const (
 	MonoFont   = "mono"
 )
 
-// Branding is the look of what is shared. Sheaf derives all colours of light and dark pages from
-// ColorPrimary, so that text can be read on them whatever it is.
+// Branding is the look of shared pages. Sheaf derives all colours of light and dark pages from
+// ColorPrimary, so that text is always readable.
 type Branding struct {
 	Received
 	ID           string    `json:"id"`
@@ -42,9 +42,8 @@ type NewBranding struct {
 	SortOrder    int32  `json:"sort_order,omitempty"`
 }
 
-// BrandingChange are the fields to change; those that are left out stay as they are. [Null] clears a
-// logo or a footer, is the default as color or font, and moves the branding to the root level as
-// FolderID.
+// BrandingChange has the fields to change. Fields that are left out stay as they are. [Null] clears the logo
+// or the footer; as color or font it means the default, and as FolderID the root level.
 type BrandingChange struct {
 	Name         Opt[string] `json:"name,omitzero"`
 	FolderID     Opt[string] `json:"folder_id,omitzero"`
@@ -74,7 +73,7 @@ func (f BrandingFilter) values() url.Values {
 }
 
 // Brandings are the operations on brandings. Reading needs the scope brandings:read, all others
-// brandings:write. Making, changing and moving them needs the Business plan: else ErrPlanRequired.
+// brandings:write. Making, changing and moving them needs the Business plan; otherwise they return ErrPlanRequired.
 type Brandings struct{ c *Client }
 
 const brandingsPath = "/api/v1/brandings"
@@ -97,7 +96,7 @@ func (s Brandings) Get(ctx context.Context, id string, opts ...Option) (Branding
 	return send[Branding](ctx, s.c, request{method: http.MethodGet, path: brandingsPath + "/" + escape(id)}, opts)
 }
 
-// Create makes a branding. A folder or logo that is not there is ErrNotFound.
+// Create creates a branding. If the folder or the logo does not exist, it returns ErrNotFound.
 func (s Brandings) Create(ctx context.Context, in NewBranding, opts ...Option) (Branding, error) {
 	return send[Branding](ctx, s.c, request{method: http.MethodPost, path: brandingsPath, body: in}, opts)
 }

@@ -24,8 +24,8 @@
 //
 // # Repetitions
 //
-// A request that failed in passing is made again, a few times, with growing and randomly varied
-// pauses; a Retry-After that the server sent is honoured.
+// A request that failed temporarily is repeated a few times, with growing, randomly varied pauses. A
+// Retry-After of the server is honoured.
 //
 //   - 429, which the server sends before it does anything, and a connection that could not be made:
 //     every request.
@@ -35,8 +35,8 @@
 //     set the same values once more. One with [IfMatch] is not: its own first attempt would make it
 //     look stale. Nor is Subscriptions.Test.
 //
-// What is shown once, a webhook's secret or an API key, is not in the answer to a repetition: it is
-// nil then. To get one, create another key, or rotate the secret.
+// A webhook's secret and an API key are shown only once: in the answer to a repetition they are nil. To get
+// one, create another key, or rotate the secret.
 package client
 
 import (
@@ -55,13 +55,13 @@ const (
 	DefaultTimeout = 60 * time.Second
 )
 
-// Config is what a client is made of.
+// Config has the settings of a client.
 type Config struct {
 	// Server is the address of the service, such as https://docs.example.com.
 	Server string
 	// Key is the API key.
 	Key string
-	// HTTP makes the requests; nil is a client of its own that heeds the environment's proxies. Its
+	// HTTP makes the requests; nil means a new client that uses the environment's proxies. Its
 	// timeout is not applied to event streams, and redirects, which the service never sends, are
 	// not followed.
 	HTTP *http.Client

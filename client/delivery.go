@@ -46,7 +46,7 @@ type Attempt struct {
 	ResponseBody  string    `json:"response_body"`
 }
 
-// Timings are the phases of an attempt in milliseconds; 0 when one was not reached.
+// Timings are the phases of an attempt in milliseconds. A phase that was not reached is 0.
 type Timings struct {
 	DNS       float64 `json:"dns_ms"`
 	Connect   float64 `json:"connect_ms"`
@@ -55,7 +55,7 @@ type Timings struct {
 	Body      float64 `json:"body_ms"`
 }
 
-// Fate is what became of an event for one subscription, or why nothing did.
+// Fate is the delivery of an event to one subscription, or the reason why there is none.
 type Fate struct {
 	Received
 	SubscriptionID   string    `json:"subscription_id"`
@@ -64,7 +64,7 @@ type Fate struct {
 	Reason           string    `json:"reason"`
 }
 
-// DeliveryFilter says whose deliveries to list.
+// DeliveryFilter narrows a list of deliveries.
 type DeliveryFilter struct {
 	SubscriptionID string // required
 	State          string

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Code is the stable word of a refusal. It is an error, so that errors.Is tells refusals apart;
-// newer servers may send codes that are not listed here.
+// Code is the stable code of a refusal. It is an error, for errors.Is. Newer servers may send codes that are
+// not listed here.
 type Code string
 
 // The codes. NotModified is this package's own: the answer to [IfNoneMatch].
@@ -39,14 +39,14 @@ const (
 // Error returns the code itself.
 func (c Code) Error() string { return string(c) }
 
-// Error is an answer that is no success. An answer that the service did not write itself, such as a
-// proxy's, has no code.
+// Error is an answer with an error status. An answer that another program wrote, such as a proxy, has no
+// code.
 type Error struct {
 	Status  int
 	Code    Code
-	Message string // for a person: what is wrong, and what to do
-	Field   string // of the body, or the parameter, that is wrong; empty where it is none or several
-	// Index is that of the operation of a batch that was refused, counted from 0; nil for anything else.
+	Message string // what is wrong and what to do, for a person
+	Field   string // the wrong field or parameter; empty: none, or several
+	// Index is the refused operation of a batch, counted from 0; nil for any other request.
 	Index *int
 	// RequestID names the request in the server's log.
 	RequestID string
@@ -65,10 +65,10 @@ func (e *Error) Error() string {
 // Is reports whether target is this error's code.
 func (e *Error) Is(target error) bool { return e.Code != "" && target == e.Code }
 
-// maxError bounds what is read of an answer that is no success.
+// maxError bounds the bytes that are read of an error answer.
 const maxError = 1 << 20
 
-// refusal reads an answer that is no success.
+// refusal returns the Error of an error answer.
 func refusal(res *http.Response) *Error {
 	e := &Error{Status: res.StatusCode, RequestID: res.Header.Get("X-Request-Id"), RetryAfter: retryAfter(res.Header)}
 	if res.StatusCode == http.StatusNotModified {
@@ -93,8 +93,8 @@ func refusal(res *http.Response) *Error {
 	return e
 }
 
-// retryAfter reads seconds, or a date that is compared with the answer's own: the clocks need not
-// agree.
+// retryAfter reads Retry-After: seconds, or a date. A date is compared with the Date of the answer, because
+// the clocks of client and server may differ.
 func retryAfter(h http.Header) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.Atoi(value); err == nil {

@@ -15,7 +15,7 @@ type Event struct {
 	ID           string          `json:"id"`
 	Type         string          `json:"type"`
 	Timestamp    time.Time       `json:"timestamp"`
-	UserID       string          `json:"user_id"`      // who did it
+	UserID       string          `json:"user_id"`      // the user who caused the event
 	WorkspaceID  *string         `json:"workspace_id"` // nil: a personal workspace
 	ResourceType string          `json:"resource_type"`
 	ResourceID   string          `json:"resource_id"`
@@ -60,9 +60,9 @@ func (s Events) List(ctx context.Context, f EventFilter, opts ...Option) (Page[E
 	return list[Event](ctx, s.c, eventsPath, f.values(), opts)
 }
 
-// All returns every event that matches, up to the end of the log. Going on after the last event of
-// each page, it misses and repeats none. Reversed, it goes by offset: events that come meanwhile
-// let it repeat some.
+// All returns every event that matches, up to the end of the log. Each page continues after the last event
+// of the previous one, so none is missed or repeated. In descending order it uses offsets, and events that
+// are added meanwhile can make it repeat some.
 func (s Events) All(ctx context.Context, f EventFilter, opts ...Option) iter.Seq2[Event, error] {
 	if f.Desc {
 		return all(f.Paging, func(p Paging) (Page[Event], error) {
@@ -76,7 +76,7 @@ func (s Events) All(ctx context.Context, f EventFilter, opts ...Option) iter.Seq
 	return func(yield func(Event, error) bool) { s.forward(ctx, f, opts, yield) }
 }
 
-// forward hands out the pages of the log, each beginning after the last event of the one before.
+// forward yields the events of the log in ascending order, page by page.
 func (s Events) forward(ctx context.Context, f EventFilter, opts []Option, yield func(Event, error) bool) {
 	for {
 		page, err := s.List(ctx, f, opts...)
@@ -107,12 +107,12 @@ func (s Events) Publish(ctx context.Context, in NewEvent, opts ...Option) (Event
 	return send[Event](ctx, s.c, request{method: http.MethodPost, path: eventsPath, body: in}, opts)
 }
 
-// Fates returns one page of what became of an event, subscription by subscription.
+// Fates returns one page of the deliveries of an event, by subscription.
 func (s Events) Fates(ctx context.Context, id string, p Paging, opts ...Option) (Page[Fate], error) {
 	return list[Fate](ctx, s.c, eventsPath+"/"+escape(id)+"/deliveries", p.values(), opts)
 }
 
-// AllFates returns what became of an event for every subscription.
+// AllFates returns the deliveries of an event for all subscriptions.
 func (s Events) AllFates(ctx context.Context, id string, p Paging, opts ...Option) iter.Seq2[Fate, error] {
 	return all(p, func(p Paging) (Page[Fate], error) { return s.Fates(ctx, id, p, opts...) })
 }

@@ -23,7 +23,7 @@ type Folder struct {
 	ParentID      *string   `json:"parent_id"` // nil: at the root level
 	Color         string    `json:"color"`
 	SortOrder     int32     `json:"sort_order"`
-	ExternalID    *string   `json:"external_id"`    // what another system calls it
+	ExternalID    *string   `json:"external_id"`    // id of the record in another system
 	Depth         int       `json:"depth"`          // 1 to 3
 	ProjectCount  int       `json:"project_count"`  // directly in it
 	BrandingCount int       `json:"branding_count"` // directly in it
@@ -41,8 +41,8 @@ type NewFolder struct {
 	ExternalID string `json:"external_id,omitempty"`
 }
 
-// FolderChange are the fields to change; those that are left out stay as they are. A color of
-// [Null] is the default one. Move changes the parent, and nothing changes the type.
+// FolderChange has the fields to change. Fields that are left out stay as they are. [Null] as color means the
+// default. Move changes the parent; the type never changes.
 type FolderChange struct {
 	Name       Opt[string] `json:"name,omitzero"`
 	Color      Opt[string] `json:"color,omitzero"`
@@ -50,8 +50,8 @@ type FolderChange struct {
 	ExternalID Opt[string] `json:"external_id,omitzero"`
 }
 
-// FolderPut is a folder as it is to be; fields that are left out stay as they are. A folder that is not
-// there yet needs a name and a type.
+// FolderPut has the fields of a folder to create or change. Fields that are left out stay as they are. A new
+// folder needs a name and a type.
 type FolderPut struct {
 	FolderChange
 	EntityType string      `json:"entity_type,omitempty"` // never changes
@@ -63,7 +63,7 @@ type FolderFilter struct {
 	EntityType   string
 	ParentID     string    // the folder that they are directly in; None: the root level
 	Query        string    // text in the name
-	ExternalID   string    // of one at most
+	ExternalID   string    // only the record with this external id
 	UpdatedSince time.Time // changed last at this time or later; zero: any
 	Sort         string    // sort_order, name, created_at or updated_at
 	Paging
@@ -114,7 +114,7 @@ func (s Folders) Update(ctx context.Context, id string, change FolderChange, opt
 	return send[Folder](ctx, s.c, request{method: http.MethodPatch, path: foldersPath + "/" + escape(id), body: change}, opts)
 }
 
-// Put changes the folder of that external id, or makes it where there is none, as Projects.Put does.
+// Put changes the folder with that external id, or creates it, as Projects.Put does.
 func (s Folders) Put(ctx context.Context, externalID string, in FolderPut, opts ...Option) (Folder, error) {
 	return send[Folder](ctx, s.c, putRequest(foldersPath, externalID, in), opts)
 }
@@ -125,8 +125,7 @@ func (s Folders) Delete(ctx context.Context, id string, opts ...Option) error {
 	return s.c.exec(ctx, request{method: http.MethodDelete, path: foldersPath + "/" + escape(id)}, opts)
 }
 
-// Move puts the folder, with all that is in it, into another, or with an empty id at the root
-// level.
+// Move moves the folder and its content into another folder. An empty id means the root level.
 func (s Folders) Move(ctx context.Context, id, parentID string, opts ...Option) (Folder, error) {
 	return send[Folder](ctx, s.c, request{method: http.MethodPost, path: foldersPath + "/" + escape(id) + "/move",
 		body: map[string]any{"parent_id": nullable(parentID)}}, opts)

@@ -18,8 +18,8 @@ type Key struct {
 	ExpiresAt  *time.Time `json:"expires_at"`   // nil: never
 	LastUsedAt *time.Time `json:"last_used_at"` // to a minute; nil: not yet
 	CreatedAt  time.Time  `json:"created_at"`
-	// Secret is the key itself, in the answer of Create alone. It is nil there when the first
-	// answer was lost: revoke the key and create another.
+	// Secret is the key itself. Only Create returns it. If the first answer was lost and the request
+	// repeated, it is nil: revoke the key and create another.
 	Secret *string `json:"key"`
 }
 

@@ -15,13 +15,13 @@ type Medium struct {
 	Received
 	ID          string    `json:"id"`
 	Filename    string    `json:"filename"`
-	ContentType string    `json:"content_type"` // what its bytes are, whatever was said of them
+	ContentType string    `json:"content_type"` // the type that the server found in the bytes
 	Bytes       int64     `json:"bytes"`
 	SHA256      string    `json:"sha256"`
-	Width       *int      `json:"width"` // of a picture, in pixels
+	Width       *int      `json:"width"` // width of a picture in pixels; nil: no picture
 	Height      *int      `json:"height"`
 	DocumentID  *string   `json:"document_id"` // the document that it belongs to; nil: none
-	URL         string    `json:"url"`         // where its bytes are, below the server's address
+	URL         string    `json:"url"`         // path of the bytes on the server
 	CreatedAt   time.Time `json:"created_at"`
 }
 
@@ -41,7 +41,7 @@ type MediumChange struct {
 // MediumFilter narrows a list of media.
 type MediumFilter struct {
 	DocumentID  string // the document that they belong to; None: none
-	ContentType string // how the type begins, such as image/
+	ContentType string // prefix of the type, such as image/
 	Paging
 }
 

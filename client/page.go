@@ -10,7 +10,7 @@ import (
 )
 
 // None is the value of a filter for those that have none: projects and folders at the root level,
-// documents in no project.
+// documents in no project or at the top level.
 const None = "null"
 
 // Paging is which part of a list is asked for, and in which order.
@@ -27,12 +27,12 @@ type Paging struct {
 // Page is a part of a list.
 type Page[T any] struct {
 	Data   []T
-	Total  int // of all matching records
+	Total  int // number of all matching records
 	Limit  int
 	Offset int
 }
 
-// More reports whether anything stands behind this page.
+// More reports whether there is a next page.
 func (p Page[T]) More() bool { return p.Offset+p.Limit < p.Total }
 
 // values are the parameters of a query.

@@ -19,8 +19,8 @@ type Project struct {
 	FolderID      *string           `json:"folder_id"` // nil: at the root level
 	SortOrder     int32             `json:"sort_order"`
 	Visibility    string            `json:"visibility"`  // private
-	ExternalID    *string           `json:"external_id"` // what another system calls it
-	URL           *string           `json:"url"`         // where it is in another system
+	ExternalID    *string           `json:"external_id"` // id of the record in another system
+	URL           *string           `json:"url"`         // address of the record in another system
 	Metadata      map[string]string `json:"metadata"`    // nil: none
 	DocumentCount int               `json:"document_count"`
 	CreatedAt     time.Time         `json:"created_at"`
@@ -65,7 +65,7 @@ type ProjectChange struct {
 type ProjectFilter struct {
 	FolderID     string    // the folder that they are directly in; None: the root level
 	Query        string    // text in name or description
-	ExternalID   string    // of one at most
+	ExternalID   string    // only the record with this external id
 	UpdatedSince time.Time // changed last at this time or later; zero: any
 	Sort         string    // sort_order, name, created_at or updated_at
 	Paging
@@ -105,7 +105,7 @@ func (s Projects) Get(ctx context.Context, id string, opts ...Option) (Project, 
 	return send[Project](ctx, s.c, request{method: http.MethodGet, path: projectsPath + "/" + escape(id)}, opts)
 }
 
-// Create makes a project. A folder that is not there is ErrNotFound.
+// Create creates a project. If the folder does not exist, it returns ErrNotFound.
 func (s Projects) Create(ctx context.Context, in NewProject, opts ...Option) (Project, error) {
 	return send[Project](ctx, s.c, request{method: http.MethodPost, path: projectsPath, body: in}, opts)
 }
@@ -130,6 +130,32 @@ func (s Projects) Delete(ctx context.Context, id string, opts ...Option) error {
 func (s Projects) Move(ctx context.Context, id, folderID string, opts ...Option) (Project, error) {
 	return send[Project](ctx, s.c, request{method: http.MethodPost, path: projectsPath + "/" + escape(id) + "/move",
 		body: map[string]any{"folder_id": nullable(folderID)}}, opts)
+}
+
+// DocumentTree has all documents of a project in reading order: each is followed by the documents below it.
+type DocumentTree struct {
+	Received
+	Data  []TreeEntry `json:"data"`
+	Total int         `json:"total"`
+}
+
+// TreeEntry is a document in the tree of its project.
+type TreeEntry struct {
+	ID        string    `json:"id"`
+	Title     string    `json:"title"`
+	ParentID  *string   `json:"parent_id"` // nil: at the top level
+	Depth     int       `json:"depth"`     // 1 to 5
+	SortOrder int64     `json:"sort_order"`
+	Children  int       `json:"children"` // number of documents directly below it
+	Version   int64     `json:"version"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// Tree returns all documents of a project in reading order. It needs the scopes projects:read and
+// documents:read. For a project with more than 10,000 documents it returns ErrValidation: list the documents
+// by ParentID there, with Sort "sort_order".
+func (s Projects) Tree(ctx context.Context, id string, opts ...Option) (DocumentTree, error) {
+	return send[DocumentTree](ctx, s.c, request{method: http.MethodGet, path: projectsPath + "/" + escape(id) + "/tree"}, opts)
 }
 
 // putRequest writes the record of an external id.

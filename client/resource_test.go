@@ -16,7 +16,7 @@ import (
 
 func TestProjects_FromCreationToDeletion(t *testing.T) {
 	t.Parallel()
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c, ctx := connect(t, a), t.Context()
 		f := must2(c.Folders.Create(ctx, client.NewFolder{Name: "Products", EntityType: client.ProjectFolder}))(t)
 		p := must2(c.Projects.Create(ctx, client.NewProject{Name: "<Handbook>", Description: "d", Icon: "book", Color: "#123456"}))(t)
@@ -287,7 +287,7 @@ func TestSubscriptions_AndDeliveries(t *testing.T) {
 
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c, ctx := connect(t, a), t.Context()
 		f := must2(c.Folders.Create(ctx, client.NewFolder{Name: "Herons", EntityType: client.ProjectFolder}))(t)
 		p := must2(c.Projects.Create(ctx, client.NewProject{Name: "Birds", Description: "The grey heron", FolderID: f.ID}))(t)
@@ -302,8 +302,10 @@ func TestSearch(t *testing.T) {
 		if all := collect(t, c.SearchAll(ctx, client.SearchQuery{Text: "heron", FolderID: f.ID, Paging: client.Paging{Limit: 1}})); len(all) != 2 {
 			t.Errorf("in the folder: %v", all)
 		}
-		if all := collect(t, c.SearchAll(ctx, client.SearchQuery{Text: "heron", ProjectID: p.ID})); len(all) != 1 {
-			t.Errorf("in the project: %v", all)
+		below := must2(c.Documents.Create(ctx, client.NewDocument{Title: "Young heron", ProjectID: p.ID, ParentID: d.ID}))(t)
+		if all := collect(t, c.SearchAll(ctx, client.SearchQuery{Text: "heron", ProjectID: p.ID})); len(all) != 2 || all[0].ID != below.ID ||
+			!reflect.DeepEqual(all[0].Path, []string{"Heron"}) || len(all[1].Path) != 0 {
+			t.Errorf("in the project: %+v", all)
 		}
 	})
 }

@@ -19,8 +19,10 @@ type Hit struct {
 	Snippet string   `json:"snippet"`
 	Ranges  [][2]int `json:"ranges"`
 	// ProjectID and FolderID say where it lies; nil: in none.
-	ProjectID *string   `json:"project_id"`
-	FolderID  *string   `json:"folder_id"`
+	ProjectID *string `json:"project_id"`
+	FolderID  *string `json:"folder_id"`
+	// Path has the titles of the documents above a document, the one at the top level first.
+	Path      []string  `json:"path"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
 

@@ -15,12 +15,12 @@ type Share struct {
 	ID           string     `json:"id"`
 	ResourceType string     `json:"resource_type"` // document or project
 	ResourceID   string     `json:"resource_id"`
-	URL          string     `json:"url"` // where everybody who has it reads what is shared
+	URL          string     `json:"url"` // public address of the share
 	HasPassword  bool       `json:"has_password"`
 	ExpiresAt    *time.Time `json:"expires_at"`     // nil: never
 	BrandingID   *string    `json:"branding_id"`    // nil: the workspace's default look
 	Listed       bool       `json:"listed"`         // search engines may list it
-	Views        int64      `json:"views"`          // how often it was seen
+	Views        int64      `json:"views"`          // number of views
 	LastViewedAt *time.Time `json:"last_viewed_at"` // nil: never
 	CreatedAt    time.Time  `json:"created_at"`
 	UpdatedAt    time.Time  `json:"updated_at"`
@@ -47,7 +47,7 @@ type ShareChange struct {
 
 // ShareFilter narrows a list of shares.
 type ShareFilter struct {
-	ResourceID string // of what they show
+	ResourceID string // only the shares of this document or project
 	Paging
 }
 
@@ -92,7 +92,7 @@ func (s Shares) Update(ctx context.Context, id string, change ShareChange, opts 
 	return send[Share](ctx, s.c, request{method: http.MethodPatch, path: sharesPath + "/" + escape(id), body: change}, opts)
 }
 
-// Delete ends the share: its address leads nowhere from then on.
+// Delete ends the share; its address is then not found.
 func (s Shares) Delete(ctx context.Context, id string, opts ...Option) error {
 	return s.c.exec(ctx, request{method: http.MethodDelete, path: sharesPath + "/" + escape(id)}, opts)
 }

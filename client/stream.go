@@ -169,7 +169,7 @@ func (w *follower) read(ctx context.Context) error {
 
 var errNotStream = errors.New("the answer is no event stream of Sheaf's")
 
-// connect opens the stream behind the last event.
+// connect opens the stream after the last event.
 func (w *follower) connect(ctx context.Context) (*http.Response, error) {
 	f := w.filter
 	r := request{method: http.MethodGet, path: eventsPath + "/stream"}

@@ -182,7 +182,7 @@ func TestStream_OfSomethingElseIsRefused(t *testing.T) {
 // others write, and the stream shows exactly what the log has.
 func TestStream_ShowsWhatTheLogHasOverACutLine(t *testing.T) {
 	t.Parallel()
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		const events = 60
 		key := a.Workspace(sheaf.Business).Key()
 		writer := with(t, a, key)

@@ -22,7 +22,7 @@ type Subscription struct {
 	DeactivationReason *string    `json:"deactivation_reason"` // failures or manual
 	LastError          *string    `json:"last_error"`
 	HeldCount          int        `json:"held_count"`   // deliveries that wait for Recover
-	HeaderNames        []string   `json:"header_names"` // of the headers; their values are not shown
+	HeaderNames        []string   `json:"header_names"` // names of the custom headers; their values are never returned
 	// Filter says of what it gets events; nil: of everything.
 	Filter *Filter `json:"filter"`
 	// Secret signs the deliveries. It is in the answers of Create and RotateSecret alone, and nil

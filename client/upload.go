@@ -17,7 +17,7 @@ type piece []byte
 
 const (
 	uploadsPath = "/api/v1/uploads"
-	// maxPiece is how much one request sends: it is within what the server takes.
+	// maxPiece is the number of bytes that one request sends. The server accepts up to 10 MB.
 	maxPiece = 8 << 20
 )
 

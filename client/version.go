@@ -15,9 +15,9 @@ type Version struct {
 	Number        int64     `json:"version"` // from 1 on
 	Title         string    `json:"title"`
 	ContentBytes  int64     `json:"content_bytes"`
-	ContentSHA256 string    `json:"content_sha256"` // of the text, hexadecimal
-	UserID        *string   `json:"user_id"`        // who made it; nil where that is not known
-	KeyID         *string   `json:"key_id"`         // with which key; nil in the console
+	ContentSHA256 string    `json:"content_sha256"` // SHA-256 of the text, in hex
+	UserID        *string   `json:"user_id"`        // the author; nil: unknown
+	KeyID         *string   `json:"key_id"`         // the key that was used; nil: the console
 	CreatedAt     time.Time `json:"created_at"`
 	// Content is the text. Version alone has it; in lists it is nil.
 	Content *string `json:"content"`

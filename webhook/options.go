@@ -14,7 +14,7 @@ type Option func(*options)
 // options is what a request is verified by.
 type options struct {
 	secrets   []string // any of them may have signed
-	header    string   // of the first scheme
+	header    string   // name of the service's own signature header
 	tolerance time.Duration
 	now       func() time.Time
 }

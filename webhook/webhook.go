@@ -106,7 +106,7 @@ func hasStandard(h http.Header) bool {
 	return len(h.Values(HeaderID))+len(h.Values(HeaderTimestamp))+len(h.Values(HeaderSignature)) > 0
 }
 
-// verifyService checks the first scheme.
+// verifyService checks the service's own signature header.
 func (o *options) verifyService(h http.Header, body []byte) error {
 	value := h.Get(o.header)
 	if value == "" {

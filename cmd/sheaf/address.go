@@ -8,8 +8,8 @@ import (
 	"sheaf.dev/internal/config"
 )
 
-// baseURL is the address to give to a person: the public one, else the listen address. A server
-// that listens on every address of the machine is reached from it as localhost.
+// baseURL returns the address to show to a person: the public one, or else the listen address. If
+// the server listens on every address of the machine, that is localhost.
 func baseURL(s *config.Settings, addr string) string {
 	if s.PublicURL != nil {
 		return s.PublicURL.String()
@@ -24,7 +24,7 @@ func baseURL(s *config.Settings, addr string) string {
 	return scheme(s) + "://" + net.JoinHostPort(host, port)
 }
 
-// scheme is how clients reach the server: https where it has a certificate of its own.
+// scheme returns https if the server has a certificate, otherwise http.
 func scheme(s *config.Settings) string {
 	if s.TLSCert != "" {
 		return "https"

@@ -10,7 +10,7 @@ import (
 	"sheaf.dev/internal/sheaftest/s3test"
 )
 
-// bucketEnv is an environment with a bucket of the test's own.
+// bucketEnv returns an environment with a new bucket.
 func bucketEnv(t *testing.T) environment {
 	t.Helper()
 	bucket, e := s3test.Start(t), environment{}
@@ -22,7 +22,7 @@ func bucketEnv(t *testing.T) environment {
 	return e
 }
 
-// with is an environment with more in it.
+// with returns the environment with further variables.
 func (e environment) with(more ...string) environment {
 	out := environment{}
 	for name, value := range e {
@@ -34,7 +34,7 @@ func (e environment) with(more ...string) environment {
 	return out
 }
 
-// folderWithKey is a new data folder with the master key of another.
+// folderWithKey returns a new data folder with the master key of another.
 func folderWithKey(t *testing.T, from string) string {
 	t.Helper()
 	to := t.TempDir()
@@ -48,7 +48,7 @@ func folderWithKey(t *testing.T, from string) string {
 	return to
 }
 
-// D104: beside a server, from a folder to a bucket and back, with media and without.
+// D104: while a server is running, from a folder to a bucket and back, with media and without.
 func TestBackup_OnTheCommandLineWithMedia(t *testing.T) {
 	t.Parallel()
 	data, files := t.TempDir(), t.TempDir()
@@ -87,7 +87,7 @@ func TestBackup_OnTheCommandLineWithMedia(t *testing.T) {
 		t.Errorf("the copy of the copy has %q", got)
 	}
 
-	// The rows alone: the doctor says what is missing, and where it is put back all is well.
+	// Only the rows: the doctor reports the missing bytes, and nothing after they are copied back.
 	rows := folderWithKey(t, data)
 	if got := sheafCommand(t, "restore", bare, "--data", rows).succeeds(t); !strings.Contains(got, "The bytes of media were not: copy them") {
 		t.Errorf("got %q", got)
@@ -96,7 +96,7 @@ func TestBackup_OnTheCommandLineWithMedia(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 	r := sheafCommand(t, "backup", filepath.Join(files, "lacking"), "--data", rows, "--json")
-	if told := decoded[map[string]any](t, r.stdout); r.code != 1 || told["media_lost"] != float64(1) || !strings.Contains(r.stderr, medium) {
+	if report := decoded[map[string]any](t, r.stdout); r.code != 1 || report["media_lost"] != float64(1) || !strings.Contains(r.stderr, medium) {
 		t.Errorf("got %+v", r)
 	}
 	if err := os.CopyFS(filepath.Join(rows, mediaFolder), os.DirFS(filepath.Join(data, mediaFolder))); err != nil {
@@ -104,6 +104,6 @@ func TestBackup_OnTheCommandLineWithMedia(t *testing.T) {
 	}
 	sheafCommand(t, "doctor", "--data", rows).succeeds(t)
 
-	// Nothing is left of a restore into a store that is not empty.
+	// A restore into a store that is not empty leaves nothing behind.
 	sheafCommand(t, "restore", whole, "--data", rows).fails(t, "not empty")
 }

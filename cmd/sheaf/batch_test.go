@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// D130: a batch from a file or standard input, and what is refused in it.
+// D130: a batch from a file or standard input, and its refusals.
 func TestBatch_OnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
@@ -16,7 +16,7 @@ func TestBatch_OnTheCommandLine(t *testing.T) {
 	if err := os.WriteFile(file, []byte(two), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	lacks(t, r.do(t, "batch", file, "--idempotency-key", "k"), "201", "project", "document")
+	wantWords(t, r.do(t, "batch", file, "--idempotency-key", "k"), "201", "project", "document")
 	r.do(t, "batch", file, "--idempotency-key", "k")
 	if got := r.list(t, "documents", "list"); len(got) != 1 || got[0]["title"] != "Start" || got[0]["project_id"] == nil {
 		t.Errorf("documents: %v", got)

@@ -14,8 +14,8 @@ type confirmClockCommand struct {
 	cli.Output
 }
 
-// Run says for the operator that this machine's clock is right, so that what is old by it is
-// removed again.
+// Run records that the operator confirms this machine's clock, so that servers resume deleting old
+// records.
 func (c *confirmClockCommand) Run(ctx context.Context, p *program) error {
 	st, err := c.open(ctx, p, false)
 	if err != nil {
@@ -27,6 +27,6 @@ func (c *confirmClockCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) { o.Time("clock", now) }), func() string {
-		return fmt.Sprintf("the clock is right: it is %s UTC; a server goes on removing what is old within a minute\n", now.Format("2006-01-02 15:04:05"))
+		return fmt.Sprintf("the clock is right: it is %s UTC; servers delete old data again within a minute\n", now.Format("2006-01-02 15:04:05"))
 	})
 }

@@ -22,23 +22,23 @@ type commands struct {
 	Key struct {
 		Create keyCreate `cmd:"" help:"Make an API key for the owner of a workspace."`
 		List   keyList   `cmd:"" help:"List the live API keys of a workspace."`
-		Revoke keyRevoke `cmd:"" help:"End an API key."`
+		Revoke keyRevoke `cmd:"" help:"Revoke an API key."`
 	} `cmd:"" group:"people" help:"Make and revoke API keys."`
 	User struct {
 		SetPassword userSetPassword `cmd:"" help:"Set a user's password: asked for twice on a terminal, else one line of standard input."`
 		List        userList        `cmd:"" help:"List the users and their workspaces."`
-		Invite      userInvite      `cmd:"" help:"Make a one-time link by which somebody joins a workspace."`
+		Invite      userInvite      `cmd:"" help:"Make a one-time link with which a person joins a workspace."`
 		SetupLink   userSetupLink   `cmd:"" help:"Make a new one-time link to finish the set-up, in place of older ones."`
-	} `cmd:"" group:"people" help:"Let people in."`
-	Migrate      migrateCommand      `cmd:"" group:"data" help:"Bring the database to this program's schema."`
-	Backup       backupCommand       `cmd:"" group:"data" help:"Copy the store into a file, also beside a running server. The master key is not in it."`
-	Restore      restoreCommand      `cmd:"" group:"data" help:"Fill an empty store with a backup, of either engine."`
-	Export       exportCommand       `cmd:"" group:"data" help:"Write one workspace into a file, also beside a running server."`
-	Import       importCommand       `cmd:"" group:"data" help:"Add what sheaf export wrote to a workspace, also beside a running server."`
-	Doctor       doctorCommand       `cmd:"" group:"data" help:"Check the stored data, also beside a running server. It changes nothing."`
-	Repair       repairCommand       `cmd:"" group:"data" help:"Take over the pages of the SQLite file that another program wrote while no server ran."`
-	Reindex      reindexCommand      `cmd:"" group:"data" help:"Make the index of search anew, also beside a running server."`
-	ConfirmClock confirmClockCommand `cmd:"" group:"data" help:"Say that this machine's clock is right, after a server has doubted it."`
+	} `cmd:"" group:"people" help:"Manage the people who may sign in."`
+	Migrate      migrateCommand      `cmd:"" group:"data" help:"Migrate the database to this program's schema."`
+	Backup       backupCommand       `cmd:"" group:"data" help:"Back up the store into a file, also while a server runs. The master key is not in it."`
+	Restore      restoreCommand      `cmd:"" group:"data" help:"Restore a backup of either engine into an empty store."`
+	Export       exportCommand       `cmd:"" group:"data" help:"Write one workspace into a file, also while a server runs."`
+	Import       importCommand       `cmd:"" group:"data" help:"Add a file of sheaf export to a workspace, also while a server runs."`
+	Doctor       doctorCommand       `cmd:"" group:"data" help:"Check the stored data, also while a server runs. Changes nothing."`
+	Repair       repairCommand       `cmd:"" group:"data" help:"Accept the pages of the SQLite file that another program wrote while no server ran."`
+	Reindex      reindexCommand      `cmd:"" group:"data" help:"Rebuild the search index, also while a server runs."`
+	ConfirmClock confirmClockCommand `cmd:"" group:"data" help:"Confirm that this machine's clock is right, after a server has doubted it."`
 
 	cli.Commands
 	Completion    completionCommand `cmd:"" group:"program" help:"Print a script that completes commands and their values in bash, zsh or fish."`
@@ -46,7 +46,7 @@ type commands struct {
 	CompleteWords completeWords     `cmd:"" hidden:"" group:"program" help:"Print what may follow the words, for the scripts of completion."`
 }
 
-// parser reads the command line. It leaves --help by a panic, which recoverExit takes.
+// parser returns the parser of the command line. --help leaves it by a panic, which run recovers.
 func (p *program) parser() *kong.Kong {
 	return kong.Must(&commands{},
 		kong.Name("sheaf"),
@@ -67,8 +67,8 @@ func (p *program) parser() *kong.Kong {
 	)
 }
 
-// help shows the commands in their groups. A command's own help has none of them: its commands are of
-// one group.
+// help prints the commands in their groups. The help of one command has no groups, because its
+// subcommands all belong to one.
 func help(options kong.HelpOptions, ctx *kong.Context) error {
 	if ctx.Selected() != nil {
 		for _, child := range ctx.Model.Children {

@@ -39,7 +39,7 @@ func createWorkspace(t *testing.T, where []string, plan string) workspaceRecord 
 	return decoded[workspaceRecord](t, sheafCommand(t, args...).succeeds(t))
 }
 
-// Both engines, from an empty database, by the command line alone.
+// Both engines, from an empty database, with the command line only.
 func TestOperator_FromNothing(t *testing.T) {
 	engines := map[string]func(*testing.T) []string{
 		"sqlite":   func(t *testing.T) []string { return []string{"--data", filepath.Join(t.TempDir(), "data")} },
@@ -84,7 +84,7 @@ func operatorFromNothing(t *testing.T, where []string) {
 	}
 }
 
-func TestOperator_RefusesWhatCannotBe(t *testing.T) {
+func TestOperator_RefusesInvalidInput(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	ws := createWorkspace(t, []string{"--data", data}, "free")
 	const unknown = "0198c0de-0000-7000-8000-000000000000"

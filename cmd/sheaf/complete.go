@@ -17,25 +17,25 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Completion: the scripts of completion.go ask complete-words what may stand where the cursor is. It
-// reads the words as the parser would, one after the other, and then answers with commands, flags or
-// values. The tag of an argument or a flag says which values: values:"a,b" has them all, complete:"kind"
-// names a kind, which is a list of this program or the records of a server.
+// Completion: the scripts of completion.go run complete-words to get the words that are possible at
+// the cursor. It reads the words before the cursor as the parser would, and then prints commands,
+// flags or values. The tag of an argument or a flag names its values: values:"a,b" lists them,
+// complete:"kind" names a kind, which is a list of this program or the records of a server.
 
-// suggestWithin is how long somebody waits for names who has pressed a key.
-// Tests, whose machine may be busy, have more.
+// suggestWithin bounds the time for reading names after a person has pressed the key. Tests set
+// more, because their machine may be busy.
 var suggestWithin = 2 * time.Second
 
-// completeWords is what the shells ask. It fails without a word: a shell would write that into
-// somebody's line.
+// completeWords is the command that the shells run. It prints no errors, because a shell would
+// write them into the person's line.
 type completeWords struct {
 	Line   *string  `help:"The line up to the cursor, as bash has it."`
 	Breaks string   `help:"The characters at which bash takes words apart."`
 	Words  []string `arg:"" optional:"" help:"The words after the program's name, the last being typed."`
 }
 
-// Run prints a line for each suggestion: the whole of it, how many characters of it bash has already
-// taken for another word, and what it is.
+// Run prints a line for each suggestion: the whole word, the number of its characters that bash
+// treats as an earlier word, and a description.
 func (c *completeWords) Run(ctx context.Context, p *program) error {
 	if c.Line != nil {
 		if c.Words = shellWords(*c.Line); len(c.Words) > 0 {
@@ -61,8 +61,8 @@ func (c *completeWords) Run(ctx context.Context, p *program) error {
 	return nil
 }
 
-// shellWords takes a line apart as a shell does, without running anything in it. The last word may
-// be empty, and may lack the end of its quotation.
+// shellWords splits a line into words as a shell does, without running anything. The last word may
+// be empty, and its quotation may be unfinished.
 func shellWords(line string) []string {
 	var words []string
 	var word strings.Builder
@@ -95,20 +95,20 @@ func shellWords(line string) []string {
 	return append(words, word.String())
 }
 
-// cursor is where in the grammar the words lead.
+// cursor is the position in the grammar after some words.
 type cursor struct {
 	node       *kong.Node
-	positional int               // how many arguments of node are there
-	flag       *kong.Flag        // whose value comes next; nil: none
-	given      map[string]string // the flags before, with their values
+	positional int               // the number of arguments of node so far
+	flag       *kong.Flag        // the flag whose value comes next; nil for none
+	flags      map[string]string // the flags so far, with their values
 }
 
-// suggest returns what may stand in place of the last word.
-func (p *program) suggest(ctx context.Context, words []string) []cli.Known {
+// suggest returns the words that may replace the last word.
+func (p *program) suggest(ctx context.Context, words []string) (out []cli.Known) {
 	last := words[len(words)-1]
-	at := cursor{node: p.parser().Model.Node, given: map[string]string{}}
+	at := cursor{node: p.parser().Model.Node, flags: map[string]string{}}
 	for _, w := range words[:len(words)-1] {
-		at.pass(w)
+		at.advance(w)
 	}
 	name, value, assigned := strings.Cut(last, "=")
 	switch {
@@ -119,17 +119,32 @@ func (p *program) suggest(ctx context.Context, words []string) []cli.Known {
 			return p.values(ctx, at, f.Value, name+"=", value)
 		}
 	case strings.HasPrefix(last, "-"):
-		return at.flags(last)
+		for _, group := range at.node.AllFlags(true) {
+			for _, f := range group {
+				if _, given := at.flags[f.Name]; given && !f.IsSlice() && !f.IsMap() {
+					continue
+				}
+				if name := "--" + f.Name; strings.HasPrefix(name, last) {
+					out = append(out, cli.Known{ID: f.Help, Name: name})
+				}
+			}
+		}
+		return out
 	case at.positional < len(at.node.Positional):
 		return p.values(ctx, at, at.node.Positional[at.positional], "", last)
 	}
-	return at.commands(last)
+	for _, child := range at.node.Children {
+		if child.Type == kong.CommandNode && !child.Hidden && strings.HasPrefix(child.Name, last) {
+			out = append(out, cli.Known{ID: child.Help, Name: child.Name})
+		}
+	}
+	return out
 }
 
-// pass goes on by one word.
-func (at *cursor) pass(word string) {
+// advance moves the cursor past one word.
+func (at *cursor) advance(word string) {
 	if at.flag != nil {
-		at.given[at.flag.Name] = word
+		at.flags[at.flag.Name] = word
 		at.flag = nil
 		return
 	}
@@ -139,7 +154,7 @@ func (at *cursor) pass(word string) {
 		if f == nil {
 			return
 		}
-		at.given[f.Name] = value
+		at.flags[f.Name] = value
 		if !assigned && !f.IsBool() && !f.IsCounter() {
 			at.flag = f
 		}
@@ -156,7 +171,7 @@ func (at *cursor) pass(word string) {
 	}
 }
 
-// find returns the flag that is written so, or nil.
+// find returns the flag with this spelling, such as --name or -n; nil if there is none.
 func (at *cursor) find(written string) *kong.Flag {
 	for _, group := range at.node.AllFlags(false) {
 		for _, f := range group {
@@ -168,46 +183,23 @@ func (at *cursor) find(written string) *kong.Flag {
 	return nil
 }
 
-// flags are those of the command that were not given yet, or can be given again.
-func (at *cursor) flags(begin string) (out []cli.Known) {
-	for _, group := range at.node.AllFlags(true) {
-		for _, f := range group {
-			if _, given := at.given[f.Name]; given && !f.IsSlice() && !f.IsMap() {
-				continue
-			}
-			if name := "--" + f.Name; strings.HasPrefix(name, begin) {
-				out = append(out, cli.Known{ID: f.Help, Name: name})
-			}
-		}
+// values returns the values of an argument or a flag that begin with `prefix`. `before` is the part
+// of the word before the value. Of a list with commas, the last value is completed.
+func (p *program) values(ctx context.Context, at cursor, v *kong.Value, before, prefix string) (out []cli.Known) {
+	if i := strings.LastIndex(prefix, ","); i >= 0 && (v.IsSlice() || v.Tag.Has("list")) {
+		before, prefix = before+prefix[:i+1], prefix[i+1:]
 	}
-	return out
-}
-
-func (at *cursor) commands(begin string) (out []cli.Known) {
-	for _, child := range at.node.Children {
-		if child.Type == kong.CommandNode && !child.Hidden && strings.HasPrefix(child.Name, begin) {
-			out = append(out, cli.Known{ID: child.Help, Name: child.Name})
-		}
-	}
-	return out
-}
-
-// values are what an argument or a flag may be. before is the part of the word that is no value; of
-// several values with commas between them the last is completed.
-func (p *program) values(ctx context.Context, at cursor, v *kong.Value, before, begin string) (out []cli.Known) {
-	if i := strings.LastIndex(begin, ","); i >= 0 && (v.IsSlice() || v.Tag.Has("list")) {
-		before, begin = before+begin[:i+1], begin[i+1:]
-	}
-	for _, k := range p.candidates(ctx, at, v, begin) {
-		if len(k.Name) >= len(begin) && strings.EqualFold(k.Name[:len(begin)], begin) {
+	for _, k := range p.candidates(ctx, at, v, prefix) {
+		if len(k.Name) >= len(prefix) && strings.EqualFold(k.Name[:len(prefix)], prefix) {
 			out = append(out, cli.Known{ID: k.ID, Name: before + k.Name})
 		}
 	}
 	return out
 }
 
-// candidates are all values that are known of.
-func (p *program) candidates(ctx context.Context, at cursor, v *kong.Value, begin string) []cli.Known {
+// candidates returns the known values of an argument or a flag. A server is asked only for records
+// that match `prefix`.
+func (p *program) candidates(ctx context.Context, at cursor, v *kong.Value, prefix string) []cli.Known {
 	if v.Tag.Has("values") {
 		return plain(strings.Split(v.Tag.Get("values"), ","))
 	}
@@ -232,9 +224,9 @@ func (p *program) candidates(ctx context.Context, at cursor, v *kong.Value, begi
 		}
 		return out
 	case "workspaces":
-		return p.suggestWorkspaces(ctx, at.given)
+		return p.suggestWorkspaces(ctx, at.flags)
 	default:
-		all, _ := p.Suggest(ctx, kind, begin, at.given["server"], at.given["api-key"])
+		all, _ := p.Suggest(ctx, kind, prefix, at.flags["server"], at.flags["api-key"])
 		return unique(all)
 	}
 }
@@ -246,7 +238,7 @@ func plain(values []string) (out []cli.Known) {
 	return out
 }
 
-// unique has each record by its name, and by its id where another has the same name.
+// unique names each record by its name, or by its id if another record has the same name.
 func unique(all []cli.Known) []cli.Known {
 	out := slices.Clone(all)
 	for i, k := range all {
@@ -257,10 +249,16 @@ func unique(all []cli.Known) []cli.Known {
 	return out
 }
 
-// suggestWorkspaces reads the names from the store that the flags before name.
-func (p *program) suggestWorkspaces(ctx context.Context, given map[string]string) (out []cli.Known) {
-	flags := storeFlags{config.Store{Config: flagGiven(given, "config"), Data: flagGiven(given, "data"), DatabaseURL: flagGiven(given, "database-url")}}
-	_ = flags.operate(ctx, p, false, func(op app.Operator) error {
+// suggestWorkspaces reads the names of workspaces from the store that the flags name.
+func (p *program) suggestWorkspaces(ctx context.Context, flags map[string]string) (out []cli.Known) {
+	value := func(name string) *string {
+		if v, ok := flags[name]; ok {
+			return &v
+		}
+		return nil
+	}
+	opened := storeFlags{config.Store{Config: value("config"), Data: value("data"), DatabaseURL: value("database-url")}}
+	_ = opened.operate(ctx, p, false, func(op app.Operator) error {
 		all, err := op.Workspaces(ctx)
 		for _, w := range all {
 			out = append(out, cli.Known{ID: string(w.ID), Name: w.Name})
@@ -268,11 +266,4 @@ func (p *program) suggestWorkspaces(ctx context.Context, given map[string]string
 		return err
 	})
 	return unique(out)
-}
-
-func flagGiven(given map[string]string, name string) *string {
-	if v, ok := given[name]; ok {
-		return &v
-	}
-	return nil
 }

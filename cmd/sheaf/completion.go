@@ -4,15 +4,15 @@ type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Run prints a script that asks this program what may follow, each time that somebody presses the
-// key: so it never grows old, and knows the names of records too.
+// Run prints a script that runs this program whenever the person presses the key. So the script is
+// never out of date, and completes the names of records too.
 func (c *completionCommand) Run(p *program) error {
 	return p.Print(map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[c.Shell])
 }
 
-// Bash hands over its line up to the cursor, because it takes words apart at colons and equals signs,
-// which scopes and flags have. What is suggested then begins after the last of these. A name with a
-// space is written as the shell reads it, unless a quotation mark was typed before it.
+// The bash script passes the line up to the cursor, because bash splits words at colons and equals
+// signs, which scopes and flags contain. A suggestion then begins after the last of these. A name
+// with a space is quoted, unless the person has typed a quotation mark before it.
 const bashCompletion = `# bash completion for sheaf. Use it with: source <(sheaf completion bash)
 _sheaf() {
 	local cur value taken

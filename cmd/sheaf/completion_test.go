@@ -10,8 +10,8 @@ import (
 	"sheaf.dev/internal/sheaftest"
 )
 
-// installed puts this program into a folder as sheaf, which is the test binary itself, and returns an
-// environment in which shells find it, its server and its store.
+// installed links the test binary as sheaf into a folder, and returns an environment in which
+// shells find the program, its server and its store.
 func installed(t *testing.T, r *remote, data string) []string {
 	t.Helper()
 	self, err := os.Executable()
@@ -29,7 +29,7 @@ func installed(t *testing.T, r *remote, data string) []string {
 	return env
 }
 
-// completions is what is suggested for a line.
+// completions returns the suggestions for a line.
 var completions = map[string][]string{
 	"sheaf pro":                             {"projects", "profile"},
 	"sheaf projects ":                       {"list", "get", "create", "update", "move", "delete"},
@@ -54,7 +54,7 @@ var completions = map[string][]string{
 	"sheaf complete-w":                                            nil,
 }
 
-// What the program answers, which is what each script asks. The names are those of the server and of
+// The suggestions of the program, which each script uses. The names come from the server and from
 // the store.
 func TestCompleteWords_KnowCommandsFlagsAndValues(t *testing.T) {
 	t.Parallel()
@@ -66,14 +66,14 @@ func TestCompleteWords_KnowCommandsFlagsAndValues(t *testing.T) {
 			t.Errorf("%q: %q, want %q", line, got, want)
 		}
 	}
-	// A server that is not there is no reason for a word.
+	// If the server does not answer, nothing is printed.
 	r.env["SHEAF_SERVER"] = "http://127.0.0.1:1"
 	if got := r.do(t, "complete-words", "--", "projects", "get", ""); got != "" {
 		t.Errorf("without a server: %q", got)
 	}
 }
 
-// withNames is a server with some records, and a store with a workspace.
+// withNames returns a server with some records, and a store with a workspace.
 func withNames(t *testing.T) (r *remote, data string) {
 	t.Helper()
 	r = newRemote(t)
@@ -101,7 +101,7 @@ func TestCompletion_InBash(t *testing.T) {
 	}
 	r, data := withNames(t)
 	env := installed(t, r, data)
-	// As bash splits a line: at colons and equals signs too.
+	// Bash splits a line at colons and equals signs too.
 	const press = `source <(sheaf completion bash)
 COMP_LINE=$1; COMP_POINT=${#1}; shift
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
@@ -130,7 +130,7 @@ _sheaf; printf '%s\n' "${COMPREPLY[@]}"`
 	}
 }
 
-// A real fish is asked what it would complete.
+// A real fish completes a line.
 func TestCompletion_InFish(t *testing.T) {
 	t.Parallel()
 	fish, err := exec.LookPath("fish")
@@ -150,7 +150,7 @@ for line in 'sheaf pro' 'sheaf workspace create --plan ' 'sheaf projects get M';
 	}
 }
 
-// A real zsh completes a line on a terminal of its own, which its module zpty is.
+// A real zsh completes a line, on a terminal of its module zpty.
 func TestCompletion_InZsh(t *testing.T) {
 	t.Parallel()
 	zsh, err := exec.LookPath("zsh")

@@ -13,7 +13,7 @@ type configCommand struct {
 	cli.Output
 }
 
-// Run shows the settings as the server would have them, and their problems.
+// Run prints the settings that a server would use, and their problems.
 func (c *configCommand) Run(p *program) error {
 	settings, problems := c.Load(p.Env)
 	all := settings.Describe()

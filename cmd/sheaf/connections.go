@@ -12,26 +12,28 @@ import (
 	"time"
 
 	"sheaf.dev/internal/config"
-	"sheaf.dev/internal/forwarded"
+	"sheaf.dev/internal/front"
 )
 
 const (
-	// maxConnections bounds the clients' connections: an idle one costs some 20 KB.
+	// maxConnections bounds the clients' connections. An idle one costs about 20 KB.
 	maxConnections = 16384
-	// ownFiles is how many of the process's files are kept from clients: for the store, for
-	// deliveries and for the metrics.
+	// ownFiles is the number of file descriptors that are reserved for the store, deliveries and
+	// metrics.
 	ownFiles = 512
-	// leastShare is the least that one address may hold, unless that is more than half of all.
+	// leastShare is the least number of connections that one address may hold, unless it is more
+	// than half of all.
 	leastShare = 64
 )
 
-// connections is a listener that bounds the open connections: of all clients, and of one address. It closes
-// further ones at once: in the kernel's backlog a client would wait without an answer. If all connections are
-// taken, a new one replaces the longest idle connection of the address that holds most.
+// connections is a listener that bounds the open connections: of all clients, and of one address.
+// It closes further ones at once: in the kernel's backlog a client would wait without an answer. If
+// all connections are taken, a new one replaces the longest idle connection of the address that
+// holds most.
 type connections struct {
 	net.Listener
 	most   int                      // open connections of all clients
-	share  int                      // of them, of one address
+	share  int                      // the most connections of one address
 	exempt func(ip netip.Addr) bool // reports whether share does not bind the address
 	idle   atomic.Int64             // the number of times that a connection became idle, which orders them
 	silent atomic.Int64             // open connections on which the client has sent nothing
@@ -41,10 +43,10 @@ type connections struct {
 
 	mu  sync.Mutex // guards all and by
 	all []*connection
-	by  map[netip.Addr]*network // those with open connections
+	by  map[netip.Addr]*network // addresses with open connections
 
 	closing    sync.Once
-	closeError error // of the first Close
+	closeError error // error of the first Close
 }
 
 // network is an address with open connections, or a /64 of IPv6.
@@ -53,8 +55,9 @@ type network struct {
 	held int // open connections
 }
 
-// boundConnections returns l with bounds that leave files for everything else. Trusted proxies may hold any
-// number of connections. So may this machine's own addresses, unless the operator has named a share.
+// boundConnections returns l with bounds that leave files for everything else. Trusted proxies may
+// hold any number of connections. So may this machine's own addresses, unless the operator has
+// named a share.
 func boundConnections(l net.Listener, c *config.Settings) *connections {
 	most := mostConnections(openFiles())
 	share := c.ConnectionsPerAddress
@@ -62,17 +65,17 @@ func boundConnections(l net.Listener, c *config.Settings) *connections {
 		share = usualShare(most)
 	}
 	exempt := func(ip netip.Addr) bool {
-		return c.ConnectionsPerAddress == 0 && ip.IsLoopback() || forwarded.Trusts(c.TrustedProxy, ip)
+		return c.ConnectionsPerAddress == 0 && ip.IsLoopback() || front.IsTrusted(c.TrustedProxy, ip)
 	}
 	return &connections{Listener: l, most: most, share: share, exempt: exempt, by: map[netip.Addr]*network{}}
 }
 
-// usualShare returns how many of `most` connections one address may hold: a quarter, at least leastShare, but
-// never more than half.
+// usualShare returns how many of `most` connections one address may hold: a quarter, at least
+// leastShare, but never more than half.
 func usualShare(most int) int { return min(max(most/4, leastShare), most/2) }
 
-// mostConnections returns the bound on connections for a process that may open `files` files: all files
-// except those that the process needs itself, and at least half of them.
+// mostConnections returns the bound on connections for a process that may open `files` files: all
+// files except those that the process needs itself, and at least half of them.
 func mostConnections(files uint64) int {
 	if files >= maxConnections+ownFiles {
 		return maxConnections
@@ -80,8 +83,8 @@ func mostConnections(files uint64) int {
 	return int(max(files/2, files-min(files, ownFiles)))
 }
 
-// openFiles returns the number of files that the process may open; Go has raised it to the most that the system
-// allows.
+// openFiles returns the number of files that the process may open; Go has raised it to the most
+// that the system allows.
 func openFiles() uint64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -90,8 +93,8 @@ func openFiles() uint64 {
 	return limit.Cur
 }
 
-// Close stops listening. It may be called again: net/http does when it stops, and would take the error of a
-// second close for requests that were cut off.
+// Close stops listening. It may be called again: net/http does when it stops, and would take the
+// error of a second close for requests that were cut off.
 func (l *connections) Close() error {
 	l.closing.Do(func() { l.closeError = l.Listener.Close() })
 	return l.closeError
@@ -131,10 +134,10 @@ func (l *connections) admit(c net.Conn) *connection {
 	return counted
 }
 
-// place adds the connection to the open ones. If all are taken, it removes an idle one, which the caller closes.
-// If there is no room, it returns the counter of refused connections.
+// place adds the connection to the open ones. If all are taken, it removes an idle one, which the
+// caller closes. If there is no room, it returns the counter of refused connections.
 func (l *connections) place(c *connection, ip netip.Addr) (victim *connection, refused *atomic.Uint64) {
-	key := forwarded.Network(ip)
+	key := front.Network(ip)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if from := l.by[key]; from != nil && from.held >= l.share && !l.exempt(ip) {
@@ -158,8 +161,8 @@ func (l *connections) place(c *connection, ip netip.Addr) (victim *connection, r
 	return victim, nil
 }
 
-// longestIdle returns the connection that has been idle for longest, of the network with most connections that
-// has an idle one; nil if no connection is idle. The caller holds mu.
+// longestIdle returns the connection that has been idle for longest, of the network with most
+// connections that has an idle one; nil if no connection is idle. The caller holds mu.
 func (l *connections) longestIdle() *connection {
 	var found *connection
 	var since int64
@@ -197,8 +200,9 @@ func (l *connections) opened() int {
 	return len(l.all)
 }
 
-// track is the ConnState of the server: it records whether a connection waits for a request. A new connection
-// does until the first request's header has arrived, so that connections which send nothing can be closed.
+// track is the ConnState of the server: it records whether a connection waits for a request. A new
+// connection does until the first request's header has arrived, so that connections which send
+// nothing can be closed.
 func (l *connections) track(c net.Conn, state http.ConnState) {
 	if encrypted, ok := c.(*tls.Conn); ok {
 		c = encrypted.NetConn()
@@ -214,8 +218,9 @@ func (l *connections) track(c net.Conn, state http.ConnState) {
 	counted.idle.Store(idle)
 }
 
-// mayAsk reports whether a connected client may still send a request `waited` after the last was let in.
-func (l *connections) mayAsk(waited time.Duration) bool {
+// mayRequest reports whether a connected client may still send a request `waited` after the last
+// was let in.
+func (l *connections) mayRequest(waited time.Duration) bool {
 	return l.opened() > 0 && waited < askWithin || l.silent.Load() > 0 && waited < askMost
 }
 
@@ -223,7 +228,7 @@ type connection struct {
 	net.Conn
 	listener *connections
 	network  *network     // nil when it is not counted any more; guarded by the listener's mu, as is at
-	at       int          // its index in the listener's all
+	at       int          // index in listener.all
 	idle     atomic.Int64 // when it became idle, in the order of connections.idle; 0 during a request
 	heard    sync.Once    // the client has sent something, or the connection is closed
 }
@@ -239,7 +244,8 @@ func (c *connection) Read(p []byte) (int, error) {
 
 func (c *connection) hear() { c.heard.Do(func() { c.listener.silent.Add(-1) }) }
 
-// ReadFrom lets the kernel send a file by itself, without a copy, as on a connection that is not counted.
+// ReadFrom lets the kernel send a file by itself, without a copy, as on a connection that is not
+// counted.
 func (c *connection) ReadFrom(r io.Reader) (int64, error) {
 	if kernel, ok := c.Conn.(io.ReaderFrom); ok {
 		return kernel.ReadFrom(r)

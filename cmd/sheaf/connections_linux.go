@@ -6,9 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// takeNoMore makes the kernel ignore whoever wants to connect from now on: they try again by
-// themselves. Those whom it has already taken stay in the queue.
-func takeNoMore(l net.Listener) bool {
+// ignoreConnections makes the kernel drop connection requests from now on; clients repeat them by
+// themselves. Connections that the kernel has already accepted stay in its backlog. It returns
+// false if that is not possible.
+func ignoreConnections(l net.Listener) bool {
 	tcp, ok := l.(*net.TCPListener)
 	if !ok {
 		return false
@@ -17,7 +18,7 @@ func takeNoMore(l net.Listener) bool {
 	if err != nil {
 		return false
 	}
-	const flags, syn, ack = 13, 0x02, 0x10 // of the TCP header
+	const flags, syn, ack = 13, 0x02, 0x10 // offset and bits in the TCP header
 	ignore := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: flags},
 		{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: syn | ack},
@@ -33,7 +34,8 @@ func takeNoMore(l net.Listener) bool {
 	return err == nil && attached == nil
 }
 
-// queued is how many clients the kernel has taken that were not let in yet, 0 where it does not tell.
+// queued returns the length of the kernel's backlog: the connections that the server has not
+// accepted yet. It returns 0 if that is unknown.
 func queued(l net.Listener) (clients uint32) {
 	tcp, ok := l.(*net.TCPListener)
 	if !ok {
@@ -45,7 +47,7 @@ func queued(l net.Listener) (clients uint32) {
 	}
 	_ = raw.Control(func(fd uintptr) {
 		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
-			clients = info.Unacked // of a socket that listens it is the length of its queue
+			clients = info.Unacked // for a listening socket this is the length of its backlog
 		}
 	})
 	return clients

@@ -4,8 +4,9 @@ package main
 
 import "net"
 
-// takeNoMore cannot be done here: who is in the queue when the listener closes is cut off.
-func takeNoMore(net.Listener) bool { return false }
+// ignoreConnections is not possible here: connections in the backlog are cut off when the listener
+// closes.
+func ignoreConnections(net.Listener) bool { return false }
 
-// queued cannot be told here.
+// queued is unknown here.
 func queued(net.Listener) uint32 { return 0 }

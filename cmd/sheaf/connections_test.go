@@ -57,7 +57,7 @@ func TestConnections_BeyondTheBoundAreClosedAtOnce(t *testing.T) {
 		t.Error("a third connection was served")
 	}
 	first.Close()
-	first.Close() // twice makes room once
+	first.Close() // the second close makes no further room
 	dial()
 	third := <-accepted
 	defer third.Close()
@@ -81,8 +81,8 @@ func TestConnections_BeyondTheBoundAreClosedAtOnce(t *testing.T) {
 	}
 }
 
-// Who is in the kernel's queue is let in; who comes later is neither let in nor refused.
-func TestConnections_TakeNoMoreKeepsTheQueue(t *testing.T) {
+// Connections in the kernel's backlog are accepted; later ones are neither accepted nor refused.
+func TestConnections_IgnoringNewOnesKeepsTheBacklog(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		sheaftest.Unable(t, "only Linux can")
@@ -97,7 +97,7 @@ func TestConnections_TakeNoMoreKeepsTheQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if !takeNoMore(l) {
+	if !ignoreConnections(l) {
 		t.Fatal("the filter is not taken")
 	}
 	late, err := net.DialTimeout("tcp", l.Addr().String(), 100*time.Millisecond)
@@ -106,7 +106,7 @@ func TestConnections_TakeNoMoreKeepsTheQueue(t *testing.T) {
 		t.Error("one more was taken")
 	}
 	if n := queued(l); n != 1 {
-		t.Errorf("%d are told to be in the queue", n)
+		t.Errorf("%d are reported in the backlog", n)
 	}
 	in, err := l.Accept()
 	if err != nil {
@@ -114,7 +114,7 @@ func TestConnections_TakeNoMoreKeepsTheQueue(t *testing.T) {
 	}
 	defer in.Close()
 	if n := queued(l); n != 0 {
-		t.Errorf("%d are told to be in the queue when it is empty", n)
+		t.Errorf("%d are reported in the backlog when it is empty", n)
 	}
 	if _, err := io.WriteString(client, "x"); err != nil {
 		t.Error(err)
@@ -133,7 +133,8 @@ func TestConnections_LeaveFilesForTheRest(t *testing.T) {
 	}
 }
 
-// A stop without a client ended with 1 now and then: net/http closed again what was closed.
+// This was a bug: a stop without a client sometimes ended with 1, because net/http closed the
+// listener twice.
 func TestConnections_CloseTwice(t *testing.T) {
 	t.Parallel()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
@@ -149,8 +150,8 @@ func TestConnections_CloseTwice(t *testing.T) {
 	}
 }
 
-// Who has connected and said nothing has longer to ask than who was heard before.
-func TestConnections_WhoHasNotSpokenMayStillAsk(t *testing.T) {
+// A client that has sent nothing has more time for its first request than others for the next one.
+func TestConnections_SilentClientsMaySendARequest(t *testing.T) {
 	t.Parallel()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -169,8 +170,8 @@ func TestConnections_WhoHasNotSpokenMayStillAsk(t *testing.T) {
 	}
 	want := func(what string, early, late bool) {
 		t.Helper()
-		if l.mayAsk(0) != early || l.mayAsk(askWithin) != late || l.mayAsk(askMost) {
-			t.Errorf("%s: at once %t, later %t, in the end %t", what, l.mayAsk(0), l.mayAsk(askWithin), l.mayAsk(askMost))
+		if l.mayRequest(0) != early || l.mayRequest(askWithin) != late || l.mayRequest(askMost) {
+			t.Errorf("%s: at once %t, later %t, in the end %t", what, l.mayRequest(0), l.mayRequest(askWithin), l.mayRequest(askMost))
 		}
 	}
 	want("silent", true, true)
@@ -268,7 +269,7 @@ func TestConnections_WhenAllAreTakenAnIdleOneMakesRoom(t *testing.T) {
 		t.Error("one more was let in while all are busy")
 	}
 	held[2].Close()
-	held[1].Close() // was closed before, and makes no room twice
+	held[1].Close() // it was closed before, and makes no further room
 	if newcomer() == nil || newcomer() != nil {
 		t.Error("one connection that ends makes room for one")
 	}
@@ -277,7 +278,7 @@ func TestConnections_WhenAllAreTakenAnIdleOneMakesRoom(t *testing.T) {
 	}
 }
 
-func TestConnections_WhoseShareIsBound(t *testing.T) {
+func TestConnections_SharesByAddress(t *testing.T) {
 	t.Parallel()
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	for _, x := range []struct {

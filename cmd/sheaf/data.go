@@ -12,7 +12,7 @@ import (
 	"sheaf.dev/internal/config"
 )
 
-// makeFolder makes the data folder, for its own user alone, unless it exists.
+// makeFolder creates the data folder with mode 0700, unless it exists.
 func makeFolder(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return fmt.Errorf("the data folder cannot be made (%w): choose another with --data", err)
@@ -20,7 +20,7 @@ func makeFolder(path string) error {
 	return nil
 }
 
-// lockFolder takes the folder for one server. The lock ends with the process, or with unlock.
+// lockFolder locks the folder for one server, until unlock is called or the process ends.
 func lockFolder(folder string) (unlock func(), err error) {
 	path := filepath.Join(folder, "serve.lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -38,8 +38,8 @@ func lockFolder(folder string) (unlock func(), err error) {
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// writeFile writes a file, for its own user alone, that is there whole or not at all, also after a
-// power cut. It replaces no file: then the error is os.ErrExist.
+// writeFile writes a file with mode 0600, completely or not at all, even if the power fails. If the
+// file exists, it returns os.ErrExist.
 func writeFile(path string, content []byte) error {
 	return writeFileFrom(path, func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -47,7 +47,7 @@ func writeFile(path string, content []byte) error {
 	})
 }
 
-// writeFileFrom is writeFile with what a function writes.
+// writeFileFrom is writeFile for content that a function writes.
 func writeFileFrom(path string, write func(io.Writer) error) error {
 	folder := filepath.Dir(path)
 	f, err := os.CreateTemp(folder, ".new-*") // mode 0600
@@ -59,24 +59,19 @@ func writeFileFrom(path string, write func(io.Writer) error) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	// A link, unlike a rename, fails when the name is taken.
+	// A link, unlike a rename, fails if the name exists.
 	if err := os.Link(f.Name(), path); err != nil {
 		return err
 	}
-	return syncFolder(folder)
-}
-
-// syncFolder makes the names in a folder durable.
-func syncFolder(path string) error {
-	d, err := os.Open(path)
+	d, err := os.Open(folder)
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(d.Sync(), d.Close()) // makes the new name durable
 }
 
-// warnOfOpenFiles tells when others on this machine can read what is ours. With PostgreSQL the
-// folder has nothing but the key, and may be anybody's.
+// warnOfOpenFiles logs a warning if other users of this machine can read the data folder or the
+// key. With PostgreSQL the folder contains only the key, so only the key is checked.
 func warnOfOpenFiles(s *config.Settings, log *slog.Logger) {
 	ours := []string{filepath.Join(s.Data, masterKeyFile)}
 	if s.DatabaseURL == "" {
@@ -84,7 +79,7 @@ func warnOfOpenFiles(s *config.Settings, log *slog.Logger) {
 	}
 	for _, path := range ours {
 		if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
-			log.Warn("others on this machine can read what is Sheaf's alone: run chmod go= on it", "path", path, "mode", info.Mode().Perm().String())
+			log.Warn("other users of this machine can read a file or folder of Sheaf: run chmod go= on it", "path", path, "mode", info.Mode().Perm().String())
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// deployed reads a file of the folder deploy.
+// deployed returns a file of the folder deploy.
 func deployed(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile("../../deploy/" + name)
@@ -20,7 +20,7 @@ func deployed(t *testing.T, name string) string {
 	return string(b)
 }
 
-// serveFlags are the names of the settings of sheaf serve.
+// serveFlags returns the names of the settings of sheaf serve.
 func serveFlags(t *testing.T) (names []string) {
 	t.Helper()
 	for _, command := range newProgram(nil, "", nil, nil).parser().Model.Children {
@@ -36,7 +36,7 @@ func serveFlags(t *testing.T) (names []string) {
 	return names
 }
 
-// Every setting that a file uses is one of the program's.
+// Every setting in a file exists.
 func TestDeploy_UsesSettingsThatExist(t *testing.T) {
 	t.Parallel()
 	flags := serveFlags(t)
@@ -45,19 +45,18 @@ func TestDeploy_UsesSettingsThatExist(t *testing.T) {
 		for _, v := range regexp.MustCompile(`\bSHEAF_[A-Z_]+`).FindAllString(text, -1) {
 			flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(v, "SHEAF_"), "_", "-"))
 			if !slices.Contains(flags, flag) && !slices.Contains(flags, strings.TrimSuffix(flag, "-file")) {
-				t.Errorf("%s sets %s, which is no setting", name, v)
+				t.Errorf("%s sets %s, which is not a setting", name, v)
 			}
 		}
 		for _, v := range regexp.MustCompile(`(?:sheaf serve|the bound of|with|of) --([a-z-]+)`).FindAllStringSubmatch(text, -1) {
 			if !slices.Contains(flags, v[1]) && v[1] != "help" {
-				t.Errorf("%s names --%s, which is no setting", name, v[1])
+				t.Errorf("%s names --%s, which is not a setting", name, v[1])
 			}
 		}
 	}
 }
 
-// The program accepts the values: those of the unit, of the container, and all of sheaf.env at once
-// as if their comments were gone. Without it the program cannot tell this machine's own addresses,
+// The unit allows AF_NETLINK: without it the program cannot read this machine's own addresses,
 // which deliveries must not reach.
 func TestDeploy_TheSandboxLetsItReadItsAddresses(t *testing.T) {
 	unit, err := os.ReadFile("../../deploy/sheaf.service")
@@ -66,6 +65,8 @@ func TestDeploy_TheSandboxLetsItReadItsAddresses(t *testing.T) {
 	}
 }
 
+// The program accepts the values of the unit, of the container, and all of sheaf.env at once with
+// the comment signs removed.
 func TestDeploy_UsesValuesThatAreAccepted(t *testing.T) {
 	t.Parallel()
 	key := t.TempDir() + "/master.key"
@@ -90,8 +91,8 @@ func TestDeploy_UsesValuesThatAreAccepted(t *testing.T) {
 	}
 }
 
-// compose reads the compose file as YAML and returns the program's environment. Every service reports
-// whether it is healthy, and waits for those it needs.
+// compose reads the compose file as YAML and returns the program's environment. Every service
+// reports whether it is healthy, and waits for those it needs.
 func compose(t *testing.T) environment {
 	t.Helper()
 	var file struct {
@@ -138,8 +139,7 @@ func keysOf[V any](m map[string]V) func(func(string) bool) {
 	}
 }
 
-// An image that moves under its name is another program tomorrow: each is named by its whole
-// version, or by its digest.
+// Every image has its whole version or its digest. A shorter tag may be another program tomorrow.
 func TestDeploy_ImagesAreOfOneVersion(t *testing.T) {
 	t.Parallel()
 	pinned := regexp.MustCompile(`^(scratch|\S+@sha256:[0-9a-f]{64}|golang:\d+\.\d+\.\d+-\S+|postgres:\d+\.\d+-\S+|redis:\d+\.\d+\.\d+-\S+)$`)
@@ -157,8 +157,8 @@ func TestDeploy_ImagesAreOfOneVersion(t *testing.T) {
 	}
 }
 
-// An alert asks for metrics that exist, and says what to do.
-func TestAlerts_AskForMetricsThatExist(t *testing.T) {
+// An alert uses existing metrics, and says what to do.
+func TestAlerts_UseExistingMetrics(t *testing.T) {
 	t.Parallel()
 	var file struct {
 		Groups []struct {

@@ -29,7 +29,8 @@ type finding struct {
 	Information bool
 }
 
-// One line for each violation, exit 1; as JSON one array and nothing else.
+// There is one line for each violation, and the exit code is 1. As JSON there is one array and
+// nothing else.
 func TestDoctor_BesideAServer(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -46,9 +47,9 @@ func TestDoctor_BesideAServer(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 	r = sheafCommand(t, "doctor", "--data", data, "--json")
-	told := decoded[[]finding](t, r.stdout)
-	if r.code != 1 || len(told) != 2 || told[0].Check != "count" || told[0].WorkspaceID == nil || told[0].Information {
-		t.Errorf("ended with %d and told %+v", r.code, told)
+	report := decoded[[]finding](t, r.stdout)
+	if r.code != 1 || len(report) != 2 || report[0].Check != "count" || report[0].WorkspaceID == nil || report[0].Information {
+		t.Errorf("ended with %d and reported %+v", r.code, report)
 	}
 }
 
@@ -64,7 +65,7 @@ func TestDoctor_MoreThanThePlanIsNoFailure(t *testing.T) {
 	}
 }
 
-// It makes and migrates nothing.
+// It creates and migrates nothing.
 func TestDoctor_ChangesNothing(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "none")
@@ -75,7 +76,7 @@ func TestDoctor_ChangesNothing(t *testing.T) {
 	sheafCommand(t, "doctor", "--database-url", pgtest.URL(t)).fails(t, "run sheaf migrate")
 }
 
-func TestDoctor_NeedsTheMasterKeyForSecretsAlone(t *testing.T) {
+func TestDoctor_NeedsTheMasterKeyForSecretsOnly(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	start(t, "--data", data).stop(t)
@@ -121,8 +122,9 @@ func TestServe_ChecksTheStoredDataOnATimer(t *testing.T) {
 	}
 }
 
-// D104: the timer looks at some files at a time, comes to all of them, and tells what is wrong until it is mended.
-func TestDoctorTimer_GoesRoundTheMedia(t *testing.T) {
+// D104: the timer checks some files at a time and eventually all of them, and reports a violation
+// until it is repaired.
+func TestDoctorTimer_ChecksAllMediaInTurn(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)
 	var keys []media.Key
@@ -135,14 +137,14 @@ func TestDoctorTimer_GoesRoundTheMedia(t *testing.T) {
 	}
 	const each = 2
 	round := mediaRound{store: a.Store, files: doctor.MediaFiles{Store: a.Media}, most: each, faulty: map[doctor.MediaPlace]bool{}}
-	told := func() (found []string) {
-		err := round.look(t.Context(), func(f doctor.Finding) { found = append(found, f.String()) })
+	report := func() (found []string) {
+		err := round.check(t.Context(), func(f doctor.Finding) { found = append(found, f.String()) })
 		if err != nil {
 			t.Fatal(err)
 		}
 		return found
 	}
-	if found := told(); len(found) > 0 {
+	if found := report(); len(found) > 0 {
 		t.Errorf("all is well, and found are %q", found)
 	}
 	for _, k := range []media.Key{keys[1], keys[9]} {
@@ -152,7 +154,7 @@ func TestDoctorTimer_GoesRoundTheMedia(t *testing.T) {
 	}
 	most := 0
 	for range len(keys)/each + 1 {
-		found := told()
+		found := report()
 		if len(found) < most {
 			t.Errorf("found are %q, and %d were before", found, most)
 		}
@@ -164,13 +166,13 @@ func TestDoctorTimer_GoesRoundTheMedia(t *testing.T) {
 	if err := a.Media.Put(t.Context(), keys[1], 6, strings.NewReader("file 1")); err != nil {
 		t.Fatal(err)
 	}
-	if found := told(); len(found) != 1 || !strings.Contains(found[0], keys[9].Workspace) {
+	if found := report(); len(found) != 1 || !strings.Contains(found[0], keys[9].Workspace) {
 		t.Errorf("one is mended, and found are %q", found)
 	}
 }
 
-// D104: the scrub reads all media, from the first on after a look that has come to the end, tells what is damaged until it is
-// mended, and readers go by what it finds.
+// D104: the scrub reads all media, and begins again with the first after the last. It reports a
+// damaged medium until it is repaired, and readers get an error for it.
 func TestMediaScrub_FindsDamagedMedia(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)
@@ -198,16 +200,16 @@ func TestMediaScrub_FindsDamagedMedia(t *testing.T) {
 		}
 		return n
 	}
-	look := func(want float64) {
+	check := func(want float64) {
 		t.Helper()
-		if err := s.look(t.Context()); err != nil {
+		if err := s.check(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := figure("sheaf_media_faulty"); got != want {
 			t.Errorf("%v are faulty, want %v", got, want)
 		}
 	}
-	look(0)
+	check(0)
 	if n := figure("sheaf_media_scrubbed_bytes_total"); n != float64(len("some words")+3*len("file 0")) {
 		t.Errorf("%v bytes were read", n)
 	}
@@ -216,8 +218,8 @@ func TestMediaScrub_FindsDamagedMedia(t *testing.T) {
 	if err := os.WriteFile(path, []byte("some weeds"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	look(1)
-	look(1)
+	check(1)
+	check(1)
 	if !strings.Contains(log.String(), "a.txt) is damaged") {
 		t.Errorf("the log has %s", &log)
 	}
@@ -226,7 +228,7 @@ func TestMediaScrub_FindsDamagedMedia(t *testing.T) {
 		t.Errorf("%v reads were refused", n)
 	}
 	w.Client("").POST("/api/v1/media", []byte("some words"), "Content-Type: text/plain").Want(t, 201)
-	look(0)
+	check(0)
 	w.Client("").GET(at).Want(t, 200)
 }
 

@@ -19,12 +19,13 @@ import (
 // maxLoggedViolations bounds the log lines of one check.
 const maxLoggedViolations = 20
 
-// maxMediaLooks is how many files are looked at before the first of them are, and how many of these then:
-// in a bucket each is a request. The next look goes on behind them.
-const maxMediaLooks = 5_000
+// maxMediaChecks bounds the files of media that one check reads, because in a bucket each is a
+// request. The next check continues after them. After the last file, a check may read as many again
+// from the first.
+const maxMediaChecks = 5_000
 
-// doctorTimer checks the stored data periodically, as `sheaf doctor` does, and exports the results as
-// metrics. It is nil if the operator has turned the checks off.
+// doctorTimer checks the stored data periodically, as `sheaf doctor` does, and exports the results
+// as metrics. It is nil if the operator has turned the checks off.
 type doctorTimer struct {
 	store *store.Store
 	log   *slog.Logger
@@ -43,11 +44,11 @@ func (p *program) doctorTimer(c *config.Settings, st *store.Store, files media.S
 	}
 	gauge := func(name, help string) prometheus.Gauge {
 		g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
-		g.Set(math.NaN()) // until this node has looked
+		g.Set(math.NaN()) // until this node has made a check
 		return g
 	}
 	return &doctorTimer{store: st, log: log, now: p.Now, every: c.DoctorEvery, x: doctor.Examination{Retention: c.Retention, Box: w.box},
-		media:      mediaRound{store: st, files: doctor.MediaFiles{Store: files}, most: maxMediaLooks, faulty: map[doctor.MediaPlace]bool{}},
+		media:      mediaRound{store: st, files: doctor.MediaFiles{Store: files}, most: maxMediaChecks, faulty: map[doctor.MediaPlace]bool{}},
 		violations: gauge("sheaf_doctor_violations", "How many violations the last check of the stored data on this node found."),
 		last:       gauge("sheaf_doctor_last_run_timestamp_seconds", "When this node last checked the stored data to the end."),
 		took:       gauge("sheaf_doctor_duration_seconds", "How long that took.")}
@@ -65,7 +66,7 @@ func (d *doctorTimer) run(ctx context.Context) error {
 	tick := time.NewTicker(d.every)
 	defer tick.Stop()
 	for {
-		if err := d.store.Alone(ctx, "doctor", d.look); err != nil && ctx.Err() == nil {
+		if err := d.store.Alone(ctx, "doctor", d.check); err != nil && ctx.Err() == nil {
 			d.log.Warn("could not check the stored data", "error", err)
 		}
 		select {
@@ -76,12 +77,12 @@ func (d *doctorTimer) run(ctx context.Context) error {
 	}
 }
 
-// look checks the stored data once, and some of the files of media, and logs the first violations.
-func (d *doctorTimer) look(ctx context.Context) error {
+// check checks the stored data once, and some of the files of media, and logs the first violations.
+func (d *doctorTimer) check(ctx context.Context) error {
 	began, found := d.now(), 0
 	x := d.x
 	x.Now = began
-	tell := func(f doctor.Finding) {
+	report := func(f doctor.Finding) {
 		if f.Information {
 			return
 		}
@@ -89,10 +90,10 @@ func (d *doctorTimer) look(ctx context.Context) error {
 			d.log.Error("found a violation in the stored data", "check", f.Check, "workspace_id", f.Workspace, "text", f.Text)
 		}
 	}
-	if err := doctor.Examine(ctx, d.store, x, tell); err != nil {
+	if err := doctor.Examine(ctx, d.store, x, report); err != nil {
 		return err
 	}
-	if err := d.media.look(ctx, tell); err != nil {
+	if err := d.media.check(ctx, report); err != nil {
 		d.log.Warn("could not look at all files of media", "error", err)
 	}
 	ended := d.now()
@@ -103,13 +104,13 @@ func (d *doctorTimer) look(ctx context.Context) error {
 	return nil
 }
 
-// mediaRound goes round the files of media, some at each look. It is for one goroutine.
+// mediaRound checks all files of media in turn, some at each check. It is for one goroutine.
 type mediaRound struct {
 	store *store.Store
 	files doctor.MediaFiles // without a store: there are none
 	most  int
-	toEnd bool               // a look ends with the last file, and the next one begins with the first
-	at    *doctor.MediaPlace // nil before the first look, which begins anywhere
+	toEnd bool               // a check ends with the last file, and the next one begins with the first
+	at    *doctor.MediaPlace // nil before the first check, which begins at a random file
 	// faulty has the places before faulty media. They are checked each time, so that a violation is
 	// reported until it is repaired.
 	faulty map[doctor.MediaPlace]bool
@@ -118,8 +119,9 @@ type mediaRound struct {
 // maxFaulty bounds the number of places in faulty.
 const maxFaulty = 1_000
 
-// look checks the next files and the faulty ones of earlier checks, and reports what is wrong.
-func (m *mediaRound) look(ctx context.Context, tell func(doctor.Finding)) error {
+// check checks the next files and the faulty ones of earlier checks, and reports what is wrong.
+// After the last file it continues with the first, unless toEnd is set.
+func (m *mediaRound) check(ctx context.Context, report func(doctor.Finding)) (err error) {
 	if m.files.Store == nil {
 		return nil
 	}
@@ -127,12 +129,12 @@ func (m *mediaRound) look(ctx context.Context, tell func(doctor.Finding)) error 
 	m.faulty = map[doctor.MediaPlace]bool{}
 	found := func(before doctor.MediaPlace, f doctor.Finding) {
 		if m.faulty[before] {
-			return // it is told already
+			return // it was reported already
 		}
 		if len(m.faulty) < maxFaulty {
 			m.faulty[before] = true
 		}
-		tell(f)
+		report(f)
 	}
 	for place := range known {
 		if _, err := doctor.ExamineMedia(ctx, m.store, m.files, place, 1, found); err != nil {
@@ -147,12 +149,6 @@ func (m *mediaRound) look(ctx context.Context, tell func(doctor.Finding)) error 
 		}
 		m.at = &place
 	}
-	return m.goOn(ctx, found)
-}
-
-// goOn checks the next files, and continues with the first after the last, until it has checked as many as
-// it may or all of them.
-func (m *mediaRound) goOn(ctx context.Context, found func(doctor.MediaPlace, doctor.Finding)) (err error) {
 	*m.at, err = doctor.ExamineMedia(ctx, m.store, m.files, *m.at, m.most, found)
 	if err == nil && !m.toEnd && *m.at == (doctor.MediaPlace{}) {
 		*m.at, err = doctor.ExamineMedia(ctx, m.store, m.files, *m.at, m.most, found)

@@ -17,7 +17,7 @@ func TestDocuments_OnTheCommandLine(t *testing.T) {
 	if got := r.json(t, "documents", "update", id, "--project", project, "--description", ""); got["project_id"] != project || got["description"] != nil {
 		t.Errorf("updated %v", got)
 	}
-	lacks(t, r.do(t, "documents", "list", "--project", project), id, "Start")
+	wantWords(t, r.do(t, "documents", "list", "--project", project), id, "Start")
 	if got := r.json(t, "documents", "update", id, "--project", "none"); got["project_id"] != nil {
 		t.Errorf("taken out %v", got)
 	}
@@ -26,12 +26,61 @@ func TestDocuments_OnTheCommandLine(t *testing.T) {
 	}
 	r.do(t, "documents", "delete", id)
 	sheafWith(t, r.env, "", "documents", "get", id).fails(t, "document not found")
-	lacks(t, r.do(t, "documents", "restore", id), id)
-	lacks(t, r.do(t, "documents", "get", id), "Start")
+	wantWords(t, r.do(t, "documents", "restore", id), id)
+	wantWords(t, r.do(t, "documents", "get", id), "Start")
 }
 
-// D85: the trash is listed, the last deleted first, and what is in it goes for good; what is not, does
-// not.
+// D161, D162: the documents of a project are drawn as a tree, and moved in it.
+func TestDocuments_TreeAndMoveOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	project := r.id(t, "projects", "create", "Handbook")
+	wantWords(t, r.do(t, "documents", "tree", "Handbook"), "no documents")
+	ids := map[string]string{}
+	for _, title := range []string{"Start", "Guide", "Install\nit", "Use", "Expert"} {
+		ids[title] = r.id(t, "documents", "create", title, "--project", project)
+	}
+	if got := r.json(t, "documents", "move", ids["Use"], "--parent", "Guide"); got["parent_id"] != ids["Guide"] {
+		t.Errorf("moved %v", got)
+	}
+	r.do(t, "documents", "move", ids["Install\nit"], "--before", "Use")
+	r.do(t, "documents", "move", "Expert", "--parent", ids["Install\nit"])
+	wantWords(t, r.do(t, "documents", "move", "Start", "--after", "Guide"), "Start", project)
+	want := `├── Guide
+│   ├── Install it
+│   │   └── Expert
+│   └── Use
+└── Start
+`
+	if got := r.do(t, "documents", "tree", project); got != want {
+		t.Errorf("drew\n%swant\n%s", got, want)
+	}
+	wantWords(t, r.do(t, "documents", "tree", "Handbook", "--ids"), ids["Use"])
+	if tree := r.json(t, "documents", "tree", "Handbook"); tree["total"] != 5.0 || tree["data"].([]any)[2].(map[string]any)["depth"] != 3.0 {
+		t.Errorf("as JSON: %v", tree)
+	}
+	if got := r.json(t, "documents", "move", "Expert", "--parent", "root"); got["parent_id"] != nil || got["project_id"] != project {
+		t.Errorf("to the top level: %v", got)
+	}
+	if got := r.json(t, "documents", "move", "Guide", "--project", "none"); got["project_id"] != nil {
+		t.Errorf("to no project: %v", got)
+	}
+	sheafWith(t, r.env, "", "documents", "move", "Guide", "--parent", "Use").fails(t, "below")
+	if got := sheafWith(t, r.env, "", "documents", "move", "Use", "--before", "Guide", "--after", "Start"); got.code != 2 || !strings.Contains(got.stderr, "--before and --after") {
+		t.Errorf("two neighbours: %d, %s", got.code, got.stderr)
+	}
+	sheafWith(t, r.env, "", "documents", "move", "Use", "--parent", "Missing").fails(t, "neither an id nor the name")
+	sheafWith(t, r.env, "", "documents", "move", "Use").fails(t, "say where")
+	sheafWith(t, r.env, "", "documents", "move", "Use", "--parent", "").fails(t, "--parent is empty")
+	below := r.json(t, "documents", "create", "Below it", "--parent", "Start")
+	if below["parent_id"] != ids["Start"] || below["project_id"] != project {
+		t.Errorf("made below another: %v", below)
+	}
+	wantWords(t, r.do(t, "documents", "list", "--parent", "Start", "--sort", "sort_order"), "Below it")
+}
+
+// D85: the trash is listed, the last deleted first. A document in it can be deleted permanently,
+// and no other document.
 func TestDocuments_TrashOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
@@ -39,7 +88,7 @@ func TestDocuments_TrashOnTheCommandLine(t *testing.T) {
 	sheafWith(t, r.env, "", "documents", "purge", first).fails(t, "is not deleted")
 	r.do(t, "documents", "delete", first)
 	r.do(t, "documents", "delete", second)
-	lacks(t, r.do(t, "documents", "trash"), "DELETED", "First", "Second")
+	wantWords(t, r.do(t, "documents", "trash"), "DELETED", "First", "Second")
 	if all := r.list(t, "documents", "trash"); len(all) != 2 || all[0]["id"] != second || all[0]["deleted_at"] == nil {
 		t.Errorf("the trash has %v", all)
 	}
@@ -53,14 +102,14 @@ func TestDocuments_TrashOnTheCommandLine(t *testing.T) {
 	}
 }
 
-// A text is edited in the editor that the environment names, and is never lost.
+// A text is edited in the editor of the environment, and is never lost.
 func TestDocuments_Edit(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
 	id := r.id(t, "documents", "create", "Start")
 	r.env["EDITOR"] = "false"
 	r.env["VISUAL"] = `printf 'one\n' >>`
-	lacks(t, r.do(t, "documents", "edit", id), "Start")
+	wantWords(t, r.do(t, "documents", "edit", id), "Start")
 	if got := r.json(t, "documents", "edit", id); got["version"] != 3.0 {
 		t.Errorf("edited %v", got)
 	}
@@ -71,12 +120,12 @@ func TestDocuments_Edit(t *testing.T) {
 	if got := r.json(t, "documents", "edit", id); got["version"] != 3.0 {
 		t.Errorf("left alone: %v", got)
 	}
-	lacks(t, r.do(t, "documents", "versions", id), "VERSION", "Start")
+	wantWords(t, r.do(t, "documents", "versions", id), "VERSION", "Start")
 	if all := r.list(t, "documents", "versions", id, "--limit", "2"); len(all) != 2 || all[0]["version"] != 3.0 {
 		t.Errorf("versions %v", all)
 	}
 
-	keptAfter(t, r.overtaken(t, id), "somebody else changed", "one\none\nmine\n")
+	keptAfter(t, r.overtaken(t, id), "was changed meanwhile", "one\none\nmine\n")
 	r.env["VISUAL"] = `printf 'two\n' >> "$1" && false`
 	keptAfter(t, sheafWith(t, r.env, "", "documents", "edit", id), "the editor failed", "one\none\ntwo\n")
 	r.env["VISUAL"] = `printf '\000' >>`
@@ -86,8 +135,8 @@ func TestDocuments_Edit(t *testing.T) {
 	}
 }
 
-// keptAfter checks that a command failed, and that the file that it names has the text, for its owner
-// alone.
+// keptAfter checks that a command failed, and that the file in its error has the text and is
+// readable only for its owner.
 func keptAfter(t *testing.T, r result, why, text string) {
 	t.Helper()
 	r.fails(t, why, "your text is in ")
@@ -99,7 +148,7 @@ func keptAfter(t *testing.T, r result, why, text string) {
 	}
 }
 
-// overtaken edits a document, whose title somebody changes while the editor is open.
+// overtaken edits a document whose title another person changes while the editor is open.
 func (r *remote) overtaken(t *testing.T, id string) result {
 	t.Helper()
 	pipe := filepath.Join(t.TempDir(), "pipe")

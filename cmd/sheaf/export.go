@@ -22,7 +22,7 @@ type exportCommand struct {
 	File         string `arg:"" help:"The file to write. It must not exist. - is standard output."`
 }
 
-// Run writes a workspace as of one moment, also beside a running server.
+// Run writes a snapshot of a workspace. A server may be running.
 func (c *exportCommand) Run(ctx context.Context, p *program) error {
 	if c.File == "-" && c.JSON {
 		return errors.New("standard output cannot take the export and --json: name a file")
@@ -47,7 +47,7 @@ func (c *exportCommand) Run(ctx context.Context, p *program) error {
 	})
 }
 
-// to writes the file, whole or not at all.
+// to writes the file, completely or not at all.
 func (c *exportCommand) to(p *program, write func(io.Writer) error) error {
 	if c.File == "-" {
 		return spooled(p.Stdout, write)
@@ -59,8 +59,8 @@ func (c *exportCommand) to(p *program, write func(io.Writer) error) error {
 	return err
 }
 
-// spooled writes to an unnamed file first, and then to out, so that a slow reader does not hold a snapshot of
-// the store.
+// spooled writes to a temporary file first, and then copies that to out, so that a slow reader does
+// not keep a snapshot of the store open.
 func spooled(out io.Writer, write func(io.Writer) error) error {
 	f, err := os.CreateTemp("", "sheaf-export-*") // mode 0600
 	if err != nil {
@@ -80,7 +80,7 @@ func spooled(out io.Writer, write func(io.Writer) error) error {
 	return err
 }
 
-// countFields writes how many records of each noun there were.
+// countFields writes the number of records of each noun.
 func countFields(o *sheaf.Object, c archive.Count) {
 	o.Int("folders", c.Folders)
 	o.Int("brandings", c.Brandings)

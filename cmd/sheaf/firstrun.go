@@ -12,8 +12,8 @@ import (
 	"sheaf.dev/internal/config"
 )
 
-// firstRun makes, on the first start, what a person needs to begin, and shows it once. Later starts
-// show the addresses only.
+// firstRun creates, on the first start, a workspace, a key and a set-up link, and shows them once.
+// Later starts print only the addresses.
 func (p *program) firstRun(ctx context.Context, a *app.App, s *config.Settings, base string) error {
 	if s.FirstRun == config.FirstRunNone {
 		return nil
@@ -23,26 +23,44 @@ func (p *program) firstRun(ctx context.Context, a *app.App, s *config.Settings, 
 		return err
 	}
 	if !made {
-		return p.showAddresses(ctx, a, s, base)
+		pending, err := a.SetupPending(ctx)
+		if err != nil {
+			return err
+		}
+		text := fmt.Sprintf("Console        %s/\nAPI reference  %s/docs\n", base, base)
+		if pending {
+			text += "The set-up is not finished. A new link: " + p.setupCommand(s, base) + "\n"
+		}
+		_ = p.Print(text) // a server works without standard output
+		return nil
 	}
 	if s.FirstRun == config.FirstRunPrint {
 		return p.Print(p.firstRunText(s, base, first))
 	}
-	path, err := writeFirstRun(s.Data, p.firstRunText(s, base, first))
+	path := filepath.Join(s.Data, "first-run.txt")
+	err = makeFolder(s.Data)
+	if err == nil {
+		if err = os.Remove(path); os.IsNotExist(err) { // an earlier database may have left one
+			err = nil
+		}
+	}
+	if err == nil {
+		err = writeFile(path, []byte(p.firstRunText(s, base, first)))
+	}
 	if err != nil {
-		// What was made is in the database, and each part can be had anew.
+		// The database is set up, and the commands make a new link and a new key.
 		return fmt.Errorf("%s cannot be written (%w): get a link with %s and a key with %s key create %s --workspace %s", path, err, p.setupCommand(s, base), p.called(), storeFlag(s), first.Workspace.ID)
 	}
 	return p.Print(path + "\n")
 }
 
-// setupCommand makes a new link of this very server, from whatever shell.
+// setupCommand returns the command that makes a new set-up link for this server, in any shell.
 func (p *program) setupCommand(s *config.Settings, base string) string {
 	return p.called() + " user setup-link " + storeFlag(s) + " --public-url " + base
 }
 
-// storeFlag names the server's store. The address of a database has a password in it, and is not
-// shown.
+// storeFlag returns the flag that names the server's store. The address of a database contains a
+// password and is not shown.
 func storeFlag(s *config.Settings) string {
 	if s.DatabaseURL != "" {
 		return "--database-url ..."
@@ -52,7 +70,7 @@ func storeFlag(s *config.Settings) string {
 
 var plainWord = regexp.MustCompile(`^[\w./@%+=:,-]+$`)
 
-// shellWord is a word as a shell reads it.
+// shellWord quotes a word for a shell.
 func shellWord(s string) string {
 	if plainWord.MatchString(s) {
 		return s
@@ -60,7 +78,7 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// firstRunText is what the first start prints, once.
+// firstRunText returns the text that the first start prints.
 func (p *program) firstRunText(s *config.Settings, base string, first app.FirstRun) string {
 	return fmt.Sprintf(`Sheaf is ready. This is shown once:
 
@@ -75,30 +93,4 @@ Try it:
   curl -H 'Authorization: Bearer %s' %s/api/v1/me
 
 `, setupURL(base, first.Link), first.Link.ExpiresAt.Format("15:04:05 MST"), p.setupCommand(s, base), first.Key, base, first.Key, base)
-}
-
-// showAddresses is what every later start prints.
-func (p *program) showAddresses(ctx context.Context, a *app.App, s *config.Settings, base string) error {
-	text := fmt.Sprintf("Console        %s/\nAPI reference  %s/docs\n", base, base)
-	pending, err := a.SetupPending(ctx)
-	if err != nil {
-		return err
-	}
-	if pending {
-		text += "The set-up is not finished. A new link: " + p.setupCommand(s, base) + "\n"
-	}
-	_ = p.Print(text) // a server without a standard output goes on without
-	return nil
-}
-
-// writeFirstRun writes the file in place of one that an earlier database left.
-func writeFirstRun(folder, text string) (path string, err error) {
-	path = filepath.Join(folder, "first-run.txt")
-	if err := makeFolder(folder); err != nil {
-		return path, err
-	}
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		return path, err
-	}
-	return path, writeFile(path, []byte(text))
 }

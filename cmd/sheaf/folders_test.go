@@ -7,7 +7,7 @@ func TestFolders_OnTheCommandLine(t *testing.T) {
 	r := newRemote(t)
 	a := r.id(t, "folders", "create", "a", "--color", "#000000")
 	b := r.id(t, "folders", "create", "b", "--parent", a)
-	lacks(t, r.do(t, "folders", "get", b), b, a, "project")
+	wantWords(t, r.do(t, "folders", "get", b), b, a, "project")
 	if got := r.json(t, "folders", "update", a, "--name", "c", "--color", ""); got["name"] != "c" || got["color"] != "#6b7280" {
 		t.Errorf("updated %v", got)
 	}
@@ -25,7 +25,7 @@ func TestFolders_OnTheCommandLine(t *testing.T) {
 func TestFoldersTree_IsDrawn(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
-	lacks(t, r.do(t, "folders", "tree"), "no folders")
+	wantWords(t, r.do(t, "folders", "tree"), "no folders")
 	products := r.id(t, "folders", "create", "Products")
 	desk := r.id(t, "folders", "create", "Desk\nTop", "--parent", products)
 	r.id(t, "folders", "create", "Deep", "--parent", desk)
@@ -52,7 +52,7 @@ func TestFoldersTree_IsDrawn(t *testing.T) {
 	if got := r.do(t, "folders", "tree", "--type", "project", "--projects"); got != want {
 		t.Errorf("drew\n%swant\n%s", got, want)
 	}
-	lacks(t, r.do(t, "folders", "tree", "--ids"), products, desk)
+	wantWords(t, r.do(t, "folders", "tree", "--ids"), products, desk)
 	tree := r.list(t, "folders", "tree", "--projects")
 	if len(tree) != 3 || len(tree[0]["children"].([]any)) != 2 || tree[2]["project"].(map[string]any)["name"] != "Loose" {
 		t.Errorf("as JSON: %v", tree)

@@ -14,18 +14,17 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// healthTimeout is how long a server may take to say that it is ready. Tests, whose machine may be busy,
-// have more.
+// healthTimeout bounds the request. Tests set more, because their machine may be busy.
 var healthTimeout = 5 * time.Second
 
 type healthcheckCommand struct {
 	cli.Output
-	Server string  `placeholder:"URL" help:"Address of the server (SHEAF_SERVER). Without it, the one that the settings of sheaf serve say: --addr, the environment, --config."`
+	Server string  `placeholder:"URL" help:"Address of the server (SHEAF_SERVER). By default that of sheaf serve: --addr, the environment, --config."`
 	Addr   *string `placeholder:"127.0.0.1:8080" help:"Listen address of sheaf serve on this machine."`
 	Config *string `placeholder:"FILE" help:"File of settings of sheaf serve."`
 }
 
-// Run asks /readyz of the server that these settings describe, and fails unless it is ready.
+// Run requests /readyz of the server that the settings describe, and fails unless it is ready.
 func (c *healthcheckCommand) Run(ctx context.Context, p *program) error {
 	base, own, err := c.server(p)
 	if err != nil {
@@ -33,8 +32,8 @@ func (c *healthcheckCommand) Run(ctx context.Context, p *program) error {
 	}
 	client := &http.Client{Timeout: healthTimeout}
 	if own {
-		// Its certificate is not for the name localhost, and all that is read is whether it is
-		// ready.
+		// The certificate is not for the name localhost, and the answer is only whether the server
+		// is ready.
 		client.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // #nosec G402 -- on loopback, see above
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
@@ -52,8 +51,8 @@ func (c *healthcheckCommand) Run(ctx context.Context, p *program) error {
 	return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) { o.Text("status", "ready") }), func() string { return "ready\n" })
 }
 
-// server returns the address to ask; own is true when it is the one that sheaf serve on this
-// machine listens on.
+// server returns the address of the server. own is true if it is the address that sheaf serve on
+// this machine listens on.
 func (c *healthcheckCommand) server(p *program) (base string, own bool, err error) {
 	given, here := c.Server, c.Addr != nil || c.Config != nil
 	switch {
@@ -67,7 +66,7 @@ func (c *healthcheckCommand) server(p *program) (base string, own bool, err erro
 		if err != nil {
 			return "", false, err
 		}
-		settings.PublicURL = nil // ask the server itself, not what stands before it
+		settings.PublicURL = nil // ask the server itself, not a proxy before it
 		return baseURL(settings, settings.Addr), true, nil
 	}
 	u, err := url.Parse(given)

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -13,39 +15,39 @@ import (
 	"sheaf.dev/internal/archive"
 	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/config"
+	"sheaf.dev/internal/disk"
 	"sheaf.dev/internal/guard"
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
-	"sheaf.dev/internal/store"
 )
 
 // importCommand is sheaf import.
 type importCommand struct {
 	storeFlags
 	cli.Output
-	MasterKey        *string  `placeholder:"KEY" help:"The master key of the store, which seals the new secrets of subscriptions. Without it, the file in the data folder."`
-	WebhookAllowCIDR []string `name:"webhook-allow-cidr" sep:"none" placeholder:"CIDR,..." help:"Addresses that subscriptions may have although they are special. Repeatable."`
+	MasterKey        *string  `placeholder:"KEY" help:"The master key of the store, to encrypt the new secrets of subscriptions. Without it, the file in the data folder."`
+	WebhookAllowCIDR []string `name:"webhook-allow-cidr" sep:"none" placeholder:"CIDR,..." help:"Addresses that subscriptions may have although they are private or otherwise special. Repeatable."`
+	DiskReserve      *string  `name:"disk-reserve" placeholder:"256MB" help:"Room that the import leaves free on the disk of --data, at most a tenth of the disk. With less, the import stops. 0 keeps none."`
 	addressFlags
 	workspaceFlag
-	FromLine     int    `default:"1" placeholder:"N" help:"Begin with this line: what is before it is already imported."`
-	DryRun       bool   `help:"Tell what would happen, and change nothing."`
+	FromLine     int    `default:"1" placeholder:"N" help:"Begin with this line; the lines before it are already imported."`
+	DryRun       bool   `help:"Print what would happen, and change nothing."`
 	WithoutMedia bool   `help:"Leave out the media of the file."`
-	File         string `arg:"" type:"existingfile" help:"A file that sheaf export wrote, or another of its form."`
+	File         string `arg:"" type:"existingfile" help:"A file of sheaf export, or another in its format."`
 }
 
-// Run reads the file twice: once to find whatever is wrong with it by itself before anything is
-// changed, and once to import it.
+// Run reads the file twice: first to check it before anything is changed, then to import it.
 func (c *importCommand) Run(ctx context.Context, p *program) error {
 	ctx, halt := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer halt()
-	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey, WebhookAllowCIDR: c.WebhookAllowCIDR, Addr: c.Addr, PublicURL: c.PublicURL}.Load(p.Env)
+	settings, err := config.Serve{Store: c.Store, MasterKey: c.MasterKey, WebhookAllowCIDR: c.WebhookAllowCIDR, Addr: c.Addr, PublicURL: c.PublicURL, DiskReserve: c.DiskReserve}.Load(p.Env)
 	if err != nil {
 		return err
 	}
 	rules := app.Webhooks{Guard: guard.New(settings.WebhookAllowCIDR), SignatureHeader: settings.SignatureHeader}
 	im := &archive.Import{File: c.File, FromLine: c.FromLine, DryRun: c.DryRun, WithoutMedia: c.WithoutMedia, Now: p.Now}
 	if settings.DatabaseURL == "" {
-		im.Rest = rest
+		im.Rest = pause
 	}
 	if err := im.Check(app.New(app.Config{Now: p.Now, Random: p.Random, Webhooks: rules}).Operator()); err != nil {
 		return err
@@ -55,7 +57,7 @@ func (c *importCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	if files == nil && im.HasMedia {
-		return errors.New("the file has media, and there is no place for them: name a bucket with --media-url, as for the server, or leave them out with --without-media")
+		return errors.New("the file has media, but there is no place to store them: name a bucket with --media-url, as for the server, or leave them out with --without-media")
 	}
 	if err := needFolder(settings.StoreSettings, false); err != nil {
 		return err
@@ -65,11 +67,23 @@ func (c *importCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer st.Close()
+	var room *disk.Watch // a dry run needs none
+	if !c.DryRun {
+		room = watchDisk(ctx, settings, st, slog.New(slog.DiscardHandler))
+	}
+	if err := app.New(app.Config{Disk: room, Now: p.Now}).Operator().RoomToImport(ctx, nil); err != nil {
+		return fmt.Errorf("%s; nothing was imported", sheaf.OperatorText(err))
+	}
 	if im.Workspace, err = c.find(ctx, p.app(st).Operator()); err != nil {
 		return err
 	}
 	if im.HasSubscriptions && !c.DryRun {
-		if rules.Box, err = p.sealer(ctx, st, settings); err != nil {
+		// A store without a master key gets one.
+		key, err := p.masterKey(ctx, st, settings)
+		if err != nil {
+			return err
+		}
+		if rules.Box, err = seal.New(key, p.Random); err != nil {
 			return err
 		}
 	}
@@ -81,41 +95,27 @@ func (c *importCommand) Run(ctx context.Context, p *program) error {
 	}
 	bar := newProgressBar(p.Stderr, im.Lines, p.Now)
 	im.Progress = bar.at
-	err = im.Run(ctx, app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Media: files, Webhooks: rules, Address: address}).Operator())
+	err = im.Run(ctx, app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Media: files, Disk: room, Webhooks: rules, Address: address}).Operator())
 	bar.clear()
 	if err == nil || im.Partly() {
-		return errors.Join(c.tell(p, im), err)
+		return errors.Join(c.Show(&p.Program, imported{im}, imported{im}.text), err)
 	}
 	return err
 }
 
-// rest leaves SQLite's file, which has one writer, to a server beside it for as long as it was
-// held.
-func rest(ctx context.Context, held time.Duration) {
+// pause waits for as long as the import held SQLite's writer, so that a running server gets it for
+// the same time.
+func pause(ctx context.Context, held time.Duration) {
 	select {
 	case <-time.After(held):
 	case <-ctx.Done():
 	}
 }
 
-// sealer seals with the master key of the store, which gets one if it has none.
-func (p *program) sealer(ctx context.Context, st *store.Store, s *config.Settings) (*seal.Box, error) {
-	key, err := p.masterKey(ctx, st, s)
-	if err != nil {
-		return nil, err
-	}
-	return seal.New(key, p.Random)
-}
-
-// tell prints what was done, and the secrets, once.
-func (c *importCommand) tell(p *program, im *archive.Import) error {
-	return c.Show(&p.Program, imported{im}, imported{im}.text)
-}
-
-// imported is what an import has done, for a script and for a person.
+// imported is the result of an import.
 type imported struct{ *archive.Import }
 
-// Fields writes what was added, and once the secrets of the webhooks that were made.
+// Fields writes the numbers of records, and the secrets of new webhooks, which are shown once.
 func (im imported) Fields(o *sheaf.Object) {
 	o.Bool("dry_run", im.DryRun)
 	o.Int("line", int64(im.Reached))
@@ -126,21 +126,19 @@ func (im imported) Fields(o *sheaf.Object) {
 		if i > 0 {
 			list = append(list, ',')
 		}
-		list = sheaf.AppendJSON(list, sheaf.RecordFunc(func(o *sheaf.Object) { im.secret(o, s) }))
+		list = sheaf.AppendJSON(list, sheaf.RecordFunc(func(o *sheaf.Object) {
+			o.Text("id", string(s.ID))
+			o.Text("imported_id", string(s.From))
+			o.Text("name", s.Name)
+			o.Text("url", s.URL)
+			o.OptText("secret", s.Secret)
+			o.Texts("header_names", im.Headers[s.From])
+		}))
 	}
 	o.Raw("subscriptions", append(list, ']'))
 }
 
-func (im imported) secret(o *sheaf.Object, s app.ImportedSubscription) {
-	o.Text("id", string(s.ID))
-	o.Text("imported_id", string(s.From))
-	o.Text("name", s.Name)
-	o.Text("url", s.URL)
-	o.OptText("secret", s.Secret)
-	o.Texts("header_names", im.Headers[s.From])
-}
-
-// text is the same for a person.
+// text returns the result for a person.
 func (im imported) text() string {
 	var b strings.Builder
 	would := ""
@@ -155,17 +153,9 @@ func (im imported) text() string {
 		b.WriteString("The subscriptions are inactive and have new secrets, which are shown once. Give each to its endpoint, then turn it on:\n")
 		b.WriteString(cli.Table("ID\tSECRET\tHEADERS TO SET AGAIN\tNAME", func(row func(...any)) {
 			for _, s := range im.Done.Subscriptions {
-				row(s.ID, *s.Secret, orDash(strings.Join(im.Headers[s.From], ", ")), s.Name)
+				row(s.ID, *s.Secret, cmp.Or(strings.Join(im.Headers[s.From], ", "), "-"), s.Name)
 			}
 		}))
 	}
 	return b.String()
-}
-
-// orDash shows that there is nothing.
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }

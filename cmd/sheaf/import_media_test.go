@@ -14,7 +14,7 @@ import (
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
-// world is an instance with a server beside it, and what its commands find in their environment.
+// world is an instance with a running server, and the environment of its commands.
 type world struct {
 	flags     []string
 	env       environment
@@ -22,7 +22,7 @@ type world struct {
 	api       environment
 }
 
-// newWorld serves a store that has a workspace, with media in a folder, or with PostgreSQL in a bucket.
+// newWorld serves a store with a workspace. Media are in a folder, or with PostgreSQL in a bucket.
 func newWorld(t *testing.T, postgres bool) *world {
 	t.Helper()
 	w := &world{flags: []string{"--data", t.TempDir()}, env: environment{}}
@@ -42,7 +42,7 @@ func (w *world) do(t *testing.T, args ...string) string {
 	return sheafWith(t, w.env, "", append(args, w.flags...)...).succeeds(t)
 }
 
-// ask runs a command that talks to the server, and returns the object that it printed.
+// ask runs a command that talks to the server, and returns the object that it prints.
 func (w *world) ask(t *testing.T, args ...string) map[string]any {
 	t.Helper()
 	return decoded[map[string]any](t, sheafWith(t, w.api, "", append(args, "--json")...).succeeds(t))
@@ -53,7 +53,8 @@ func (w *world) list(t *testing.T, args ...string) []map[string]any {
 	return decoded[[]map[string]any](t, sheafWith(t, w.api, "", append(args, "--json")...).succeeds(t))
 }
 
-// fill makes what media, brandings and shares can be, and returns the file of the longest medium.
+// fill creates media, brandings and shares of all kinds, and returns the file of the longest
+// medium.
 func (w *world) fill(t *testing.T) (large []byte) {
 	t.Helper()
 	files := t.TempDir()
@@ -64,7 +65,7 @@ func (w *world) fill(t *testing.T) (large []byte) {
 		}
 		return path
 	}
-	large = bytes.Repeat([]byte("sixteen bytes… "), 200_000) // more than two lines have
+	large = bytes.Repeat([]byte("sixteen bytes… "), 200_000) // more than two lines of the file
 	project := w.ask(t, "projects", "create", "Handbook")["id"].(string)
 	document := w.ask(t, "documents", "create", "Start", "--project", project)["id"].(string)
 	gone := w.ask(t, "documents", "create", "Gone")["id"].(string)
@@ -73,15 +74,16 @@ func (w *world) fill(t *testing.T) (large []byte) {
 	w.ask(t, "media", "upload", write("again.bin", large))
 	w.ask(t, "media", "upload", write("of the trash", []byte("x")), "--document", gone)
 	sheafWith(t, w.api, "", "documents", "delete", gone).succeeds(t)
-	look := w.ask(t, "brandings", "create", "Acme", "--logo", logo, "--color", "#ffcc00")["id"].(string)
-	w.ask(t, "shares", "create", "project", project, "--password", "open sesame", "--expires", "2036-01-02T03:04:05Z", "--branding", look, "--listed")
+	branding := w.ask(t, "brandings", "create", "Acme", "--logo", logo, "--color", "#ffcc00")["id"].(string)
+	w.ask(t, "shares", "create", "project", project, "--password", "open sesame", "--expires", "2036-01-02T03:04:05Z", "--branding", branding, "--listed")
 	w.ask(t, "shares", "create", "document", document)
 	return large
 }
 
-// D104, D110, D115: an export has media with their bytes, brandings with their logos, and shares without their
-// secrets; imported into another instance, on the other engine and the other store of files, it is the same field by field.
-func TestImport_MediaAlong(t *testing.T) {
+// D104, D110, D115: an export has media with their bytes, brandings with their logos, and shares
+// without their secrets; imported into another instance, on the other engine and the other store of
+// files, it is the same field by field.
+func TestImport_WithMedia(t *testing.T) {
 	t.Parallel()
 	for name, postgres := range map[string]bool{"from a folder to a bucket": false, "from a bucket to a folder": true} {
 		t.Run(name, func(t *testing.T) {
@@ -93,8 +95,8 @@ func TestImport_MediaAlong(t *testing.T) {
 				t.Errorf("exported %q", got)
 			}
 			want := map[string]int{"folders": 0, "brandings": 1, "projects": 1, "documents": 1, "versions": 0, "media": 4, "shares": 2, "subscriptions": 0}
-			importing := func(flags ...string) importTold {
-				return decoded[importTold](t, into.do(t, append([]string{"import", "--workspace", into.workspace, file, "--json"}, flags...)...))
+			importing := func(flags ...string) importReport {
+				return decoded[importReport](t, into.do(t, append([]string{"import", "--workspace", into.workspace, file, "--json"}, flags...)...))
 			}
 			if dry := importing("--dry-run"); !reflect.DeepEqual(dry.Added, want) {
 				t.Errorf("it would add %v", dry.Added)
@@ -126,8 +128,8 @@ func TestImport_MediaAlong(t *testing.T) {
 	}
 }
 
-// D110: share.created of an import has the whole address, as the share has: the one that --public-url says, else the one
-// under which the server of the store is reached.
+// D110: share.created of an import has the whole address, as the share has: the one that
+// --public-url says, else the one under which the server of the store is reached.
 func TestImport_SharesHaveWholeAddresses(t *testing.T) {
 	t.Parallel()
 	from := newWorld(t, false)
@@ -137,7 +139,7 @@ func TestImport_SharesHaveWholeAddresses(t *testing.T) {
 	from.do(t, "export", "--workspace", from.workspace, file)
 	for _, c := range []struct {
 		flags []string
-		want  string // what the address begins with; empty: the server's own
+		want  string // the beginning of the address; empty: the server's own
 	}{{nil, ""}, {[]string{"--public-url", "https://docs.example.com/"}, "https://docs.example.com"}} {
 		into := newWorld(t, false)
 		into.do(t, append([]string{"import", "--workspace", into.workspace, file}, c.flags...)...)
@@ -155,7 +157,7 @@ func TestImport_SharesHaveWholeAddresses(t *testing.T) {
 	}
 }
 
-// withoutTrash leaves out the document of a medium that is in the trash, which no export has.
+// withoutTrash removes the document of a medium if it is in the trash, because no export has it.
 func withoutTrash(media []map[string]any) []map[string]any {
 	for _, m := range media {
 		if m["filename"] == "of the trash" {
@@ -165,7 +167,8 @@ func withoutTrash(media []map[string]any) []map[string]any {
 	return media
 }
 
-// sameShares compares two lists of shares. It ignores what an import resets: the address and the view count.
+// sameShares compares two lists of shares. It ignores what an import resets: the address and the
+// view count.
 func sameShares(t *testing.T, want, got []map[string]any) {
 	t.Helper()
 	if len(want) != 2 || len(got) != 2 {
@@ -183,7 +186,8 @@ func sameShares(t *testing.T, want, got []map[string]any) {
 	}
 }
 
-// D104: --without-media leaves them out of an export, and out of an import; with no place for them an import is refused.
+// D104: --without-media leaves media out of an export, and out of an import. If there is no store
+// for their bytes, an import with media is refused.
 func TestImport_WithoutMedia(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		from := newWorld(t, false)
@@ -226,7 +230,8 @@ func bytesLine(content string) string {
 	return fmt.Sprintf(`{"kind":"bytes","base64":%q}`, base64.StdEncoding.EncodeToString([]byte(content)))
 }
 
-// D104: a file with bytes that are missing, too many, others or nobody's is refused before anything is imported.
+// D104: a file whose bytes are missing, too many, wrong or of no medium is refused before anything
+// is imported.
 func TestImport_MediaThatAreWrong(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -257,7 +262,7 @@ func TestImport_MediaThatAreWrong(t *testing.T) {
 		t.Errorf("something was imported: %s", got)
 	}
 	file := exportOf(t, medium, bytesLine("he"), bytesLine("llo"), folderLine(2, "f", "project", ""))
-	in.importing(t, file, "--from-line", "4").fails(t, "line 4", "in the midst of a medium")
+	in.importing(t, file, "--from-line", "4").fails(t, "line 4", "in the middle of a medium")
 	if made := in.imports(t, file, "--from-line", "2"); made.Added["media"] != 1 || made.Added["folders"] != 1 || made.Line != 6 {
 		t.Errorf("imported %+v", made)
 	}

@@ -17,7 +17,7 @@ import (
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
-// engines are the flags of an empty store of either.
+// engines returns the flags of an empty store of each engine.
 var engines = map[string]func(*testing.T) []string{
 	"sqlite": func(t *testing.T) []string { return []string{"--data", filepath.Join(t.TempDir(), "data")} },
 	"postgres": func(t *testing.T) []string {
@@ -52,13 +52,13 @@ func (in *instance) importing(t *testing.T, file string, args ...string) result 
 	return in.run(t, append([]string{"import", "--workspace", in.workspace, file}, args...)...)
 }
 
-// export returns what an export writes.
+// export returns the output of an export.
 func (in *instance) export(t *testing.T) string {
 	t.Helper()
 	return in.run(t, "export", "--workspace", in.workspace, "-").succeeds(t)
 }
 
-// healthy fails when the doctor finds something.
+// healthy fails if the doctor finds a violation.
 func (in *instance) healthy(t *testing.T) {
 	t.Helper()
 	if got := in.run(t, "doctor").succeeds(t); got != "no violation was found\n" {
@@ -66,23 +66,23 @@ func (in *instance) healthy(t *testing.T) {
 	}
 }
 
-type importTold struct {
+type importReport struct {
 	Dry_run        bool
 	Line           int
 	Added, Skipped map[string]int
 	Subscriptions  []struct{ ID, Imported_id, Name, URL, Secret string }
 }
 
-// imports imports and returns what it told.
-func (in *instance) imports(t *testing.T, file string, args ...string) importTold {
+// imports runs an import and returns its report.
+func (in *instance) imports(t *testing.T, file string, args ...string) importReport {
 	t.Helper()
-	return decoded[importTold](t, in.importing(t, file, append(args, "--json")...).succeeds(t))
+	return decoded[importReport](t, in.importing(t, file, append(args, "--json")...).succeeds(t))
 }
 
-// testID is an id that tests can tell apart.
+// testID returns the id number n.
 func testID(n int) string { return fmt.Sprintf("0198c0de-0000-7000-8000-%012x", n) }
 
-// exportOf writes a file of these lines, with a head and an end.
+// exportOf writes a file with these lines between a head and an end.
 func exportOf(t *testing.T, lines ...string) string {
 	t.Helper()
 	all := append([]string{`{"kind":"sheaf_export","form":1}`}, lines...)
@@ -121,11 +121,40 @@ func projectLine(n int, folder string) string {
 }
 
 func documentLine(n int, project string) string {
-	return fmt.Sprintf(`{"kind":"document","id":%q,"title":"Page %d","description":"line\nbreak","project_id":%s,"external_id":"page %d","url":null,"metadata":{},"content":"# Page %d\n","version":1,"version_user_id":%q,"version_key_id":null,"version_created_at":"2026-01-02T03:04:05.000Z","created_at":"2026-01-02T03:04:05.000Z","updated_at":"2026-01-02T03:04:05.000Z"}`,
-		testID(n), n, quoted(project), n, n, testID(7))
+	return fmt.Sprintf(`{"kind":"document","id":%q,"title":"Page %d","description":"line\nbreak","project_id":%s,"parent_id":null,"sort_order":%d,"external_id":"page %d","url":null,"metadata":{},"content":"# Page %d\n","version":1,"version_user_id":%q,"version_key_id":null,"version_created_at":"2026-01-02T03:04:05.000Z","created_at":"2026-01-02T03:04:05.000Z","updated_at":"2026-01-02T03:04:05.000Z"}`,
+		testID(n), n, quoted(project), -n, n, n, testID(7))
 }
 
-// filteredLine is a subscription that gets events of a project, a folder and a document alone.
+// childLine is documentLine for a document below another one, in no project.
+func childLine(n, parent, order int) string {
+	line := strings.Replace(documentLine(n, ""), `"parent_id":null`, fmt.Sprintf(`"parent_id":%q`, testID(parent)), 1)
+	return strings.Replace(line, fmt.Sprintf(`"sort_order":%d`, -n), fmt.Sprintf(`"sort_order":%d`, order), 1)
+}
+
+// D160: an import keeps the tree and the orders. Documents created afterwards come last.
+func TestImport_KeepsTheTree(t *testing.T) {
+	onEngines(t, func(t *testing.T, in *instance) {
+		lines := []string{documentLine(1, ""), childLine(2, 1, 9<<20), childLine(3, 2, 5), childLine(4, 3, 77<<20), childLine(5, 4, 8<<20+5), childLine(6, 1, 9<<20)}
+		in.imports(t, exportOf(t, lines...))
+		first := in.export(t)
+		wantWords(t, first, strings.Join(lines, "\n"))
+		in.healthy(t)
+		// The numbers of new records are higher than those of the exported workspace, so a new document comes last.
+		in.imports(t, exportOf(t, fmt.Sprintf(`{"kind":"document","id":%q,"title":"new","parent_id":%q}`, testID(9), testID(3))))
+		wantWords(t, in.export(t), fmt.Sprintf(`"parent_id":%q,"sort_order":%d`, testID(3), 80<<20))
+		for want, lines := range map[string][]string{
+			"line 7: parent_id: document " + testID(5) + " is on level 5": {documentLine(1, ""), childLine(2, 1, 1), childLine(3, 2, 1), childLine(4, 3, 1), childLine(5, 4, 1), childLine(6, 5, 1)},
+			"is in another project":             {projectLine(100, ""), documentLine(1, testID(100)), childLine(2, 1, 1)},
+			"neither in this workspace":         {childLine(20, 21, 1)},
+			"sort_order must be a whole number": {childLine(20, 1, 1<<53)},
+			`parent_id: "x" is not a UUID`:      {strings.Replace(childLine(20, 1, 1), testID(1), "x", 1)},
+		} {
+			in.importing(t, exportOf(t, lines...)).fails(t, want)
+		}
+	})
+}
+
+// filteredLine returns a subscription with a filter: a project, a folder and a document.
 func filteredLine(n int, url string) string {
 	filter := fmt.Sprintf(`"filter":{"project_ids":[%q],"folder_ids":[%q],"resource_ids":[%q]},`, testID(100), testID(1), testID(1000))
 	return strings.Replace(subscriptionLine(n, url), `"created_at"`, filter+`"created_at"`, 1)
@@ -136,7 +165,7 @@ func subscriptionLine(n int, url string) string {
 		testID(n), n, url)
 }
 
-// workspaceFile is an export that has something of everything.
+// workspaceFile returns an export with records of all nouns.
 func workspaceFile(t *testing.T) string {
 	lines := []string{folderLine(1, "Products", "project", ""), folderLine(2, "Brand", "branding", ""),
 		folderLine(3, "Tools", "project", testID(1)), folderLine(4, "Old", "project", testID(3))}
@@ -150,14 +179,15 @@ func workspaceFile(t *testing.T) string {
 		subscriptionLine(5000, "https://example.com/a"), filteredLine(5001, "https://example.com/b"))...)
 }
 
-// Export, import into an empty instance, export: the same bytes, between the engines too.
-func TestImport_GivesBackWhatWasExported(t *testing.T) {
+// Export, import into an empty instance, export again: the bytes are the same, also between
+// engines.
+func TestImport_RestoresAnExport(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		file := workspaceFile(t)
-		told := in.imports(t, file)
+		report := in.imports(t, file)
 		for kind, want := range map[string]int{"folders": 4, "brandings": 2, "projects": 520, "documents": 30, "subscriptions": 2} {
-			if told.Added[kind] != want || told.Skipped[kind] != 0 {
-				t.Errorf("%s: added %d, skipped %d, want %d and none", kind, told.Added[kind], told.Skipped[kind], want)
+			if report.Added[kind] != want || report.Skipped[kind] != 0 {
+				t.Errorf("%s: added %d, skipped %d, want %d and none", kind, report.Added[kind], report.Skipped[kind], want)
 			}
 		}
 		in.healthy(t)
@@ -189,21 +219,21 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("%d lines, want %d", len(a), len(b))
 }
 
-// A second import of the same file changes nothing, and one from a later line does the rest.
+// A second import of the same file changes nothing. An import from a later line imports the rest.
 func TestImport_SkipsWhatIsThere(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		file := workspaceFile(t)
-		if told := in.imports(t, file, "--from-line", "2"); told.Line != 560 || len(told.Subscriptions) != 2 {
-			t.Errorf("told %+v", told)
+		if report := in.imports(t, file, "--from-line", "2"); report.Line != 560 || len(report.Subscriptions) != 2 {
+			t.Errorf("reported %+v", report)
 		}
 		before := in.export(t)
-		told := in.imports(t, file)
-		if told.Added["projects"] != 0 || told.Skipped["folders"] != 4 || told.Skipped["brandings"] != 2 || told.Skipped["projects"] != 520 || told.Skipped["documents"] != 30 ||
-			told.Skipped["subscriptions"] != 2 || len(told.Subscriptions) != 0 {
-			t.Errorf("again: %+v", told)
+		report := in.imports(t, file)
+		if report.Added["projects"] != 0 || report.Skipped["folders"] != 4 || report.Skipped["brandings"] != 2 || report.Skipped["projects"] != 520 || report.Skipped["documents"] != 30 ||
+			report.Skipped["subscriptions"] != 2 || len(report.Subscriptions) != 0 {
+			t.Errorf("again: %+v", report)
 		}
 		if got := in.importing(t, file).succeeds(t); !strings.Contains(got, "4 folders, 2 brandings, 520 projects, 30 documents and 2 subscriptions skipped") {
-			t.Errorf("told %q", got)
+			t.Errorf("reported %q", got)
 		}
 		if after := in.export(t); after != before {
 			t.Errorf("it changed something: %s", firstDifference(after, before))
@@ -212,11 +242,11 @@ func TestImport_SkipsWhatIsThere(t *testing.T) {
 	})
 }
 
-// The default branding comes along, and takes the place of none that the workspace has.
+// The default branding is imported, and replaces none that the workspace has.
 func TestImport_TheDefaultBranding(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		in.imports(t, exportOf(t, brandingLine(1, "", true), brandingLine(2, "", true)))
-		// A logo that is not here is left out.
+		// A logo that is missing here is left out.
 		in.imports(t, exportOf(t, strings.Replace(brandingLine(3, "", true), `"logo_media_id":null`, `"logo_media_id":"`+testID(78)+`"`, 1)))
 		if got := in.export(t); strings.Count(got, `"default":true`) != 1 || !strings.Contains(got, strings.TrimSuffix(brandingLine(1, "", true), "}")) {
 			t.Errorf("got %s", got)
@@ -225,17 +255,17 @@ func TestImport_TheDefaultBranding(t *testing.T) {
 	})
 }
 
-// A rehearsal tells the same and changes nothing.
+// A dry run reports the same and changes nothing.
 func TestImport_DryRunChangesNothing(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		file, before := workspaceFile(t), in.export(t)
-		told := in.imports(t, file, "--dry-run")
-		if !told.Dry_run || told.Added["folders"] != 4 || told.Added["projects"] != 520 || told.Added["documents"] != 30 || told.Added["subscriptions"] != 2 ||
-			len(told.Subscriptions) != 0 {
-			t.Errorf("told %+v", told)
+		report := in.imports(t, file, "--dry-run")
+		if !report.Dry_run || report.Added["folders"] != 4 || report.Added["projects"] != 520 || report.Added["documents"] != 30 || report.Added["subscriptions"] != 2 ||
+			len(report.Subscriptions) != 0 {
+			t.Errorf("reported %+v", report)
 		}
 		if got := in.importing(t, file, "--dry-run").succeeds(t); !strings.Contains(got, "would be imported") {
-			t.Errorf("told %q", got)
+			t.Errorf("reported %q", got)
 		}
 		if after := in.export(t); after != before {
 			t.Errorf("it changed something: %s", firstDifference(after, before))
@@ -244,28 +274,28 @@ func TestImport_DryRunChangesNothing(t *testing.T) {
 			t.Error("it made a master key")
 		}
 		in.imports(t, file)
-		if told := in.imports(t, file, "--dry-run"); told.Skipped["projects"] != 520 || told.Added["projects"] != 0 {
-			t.Errorf("what is there: %+v", told)
+		if report := in.imports(t, file, "--dry-run"); report.Skipped["projects"] != 520 || report.Added["projects"] != 0 {
+			t.Errorf("what is there: %+v", report)
 		}
-		// What only shows after other lines is found too.
+		// Errors that depend on earlier lines are found too.
 		in.importing(t, exportOf(t, folderLine(11, "a", "project", ""), folderLine(12, "b", "project", testID(11)), folderLine(13, "c", "project", testID(12)),
 			folderLine(14, "d", "project", testID(13))), "--dry-run").fails(t, "line 5", "at most 3 levels")
 	})
 }
 
-// The ids of other workspaces are no ids here: records of the same id live beside each other. Of
-// subscriptions, whose ids are the whole store's, the second gets one of its own, always the same.
+// The ids of other workspaces do not matter: two workspaces may have records with the same id. The
+// ids of subscriptions are unique in the store, so the second one gets another id, always the same.
 func TestImport_IDsOfOtherWorkspaces(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		file := workspaceFile(t)
 		in.imports(t, file)
 		before := in.export(t)
 		other := &instance{in.flags, createWorkspace(t, in.flags, "business").ID}
-		told := other.imports(t, file)
-		if told.Added["projects"] != 520 || told.Skipped["projects"] != 0 || len(told.Subscriptions) != 2 {
-			t.Fatalf("told %+v", told)
+		report := other.imports(t, file)
+		if report.Added["projects"] != 520 || report.Skipped["projects"] != 0 || len(report.Subscriptions) != 2 {
+			t.Fatalf("reported %+v", report)
 		}
-		for _, s := range told.Subscriptions {
+		for _, s := range report.Subscriptions {
 			if s.ID == s.Imported_id || strings.Contains(before, s.ID) {
 				t.Errorf("subscription %s got the id %s", s.Imported_id, s.ID)
 			}
@@ -276,7 +306,7 @@ func TestImport_IDsOfOtherWorkspaces(t *testing.T) {
 		if after := in.export(t); after != before {
 			t.Errorf("the first workspace changed: %s", firstDifference(after, before))
 		}
-		// A folder of the other workspace is none of this one's.
+		// A folder of the other workspace does not exist in this one.
 		alien := exportOf(t, projectLine(9000, testID(21)))
 		in.imports(t, exportOf(t, folderLine(21, "Only here", "project", "")))
 		other.importing(t, alien).fails(t, "line 2", "there is no folder "+testID(21))
@@ -284,8 +314,8 @@ func TestImport_IDsOfOtherWorkspaces(t *testing.T) {
 	})
 }
 
-// Whatever the API refuses is refused with the line and what to do, and the transaction it was in
-// leaves nothing.
+// An import refuses what the API refuses. The error has the line and what to do, and the
+// transaction leaves nothing behind.
 func TestImport_TheRulesOfTheAPIHold(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		in.imports(t, exportOf(t, folderLine(1, "a", "project", ""), folderLine(2, "b", "branding", ""), folderLine(3, "c", "project", testID(1)), folderLine(4, "d", "project", testID(3))))
@@ -352,7 +382,7 @@ func subscriptionLines(n int) (lines []string) {
 	return lines
 }
 
-// What is wrong by itself is found before anything is changed, however late in the file it stands.
+// An error of a single line is found before anything is changed, however late in the file it is.
 func TestImport_ReadsStrictly(t *testing.T) {
 	t.Parallel()
 	in := &instance{flags: engines["sqlite"](t)}
@@ -392,14 +422,14 @@ func TestImport_ReadsStrictly(t *testing.T) {
 	if got := in.export(t); strings.Count(got, "\n") != 2 {
 		t.Errorf("something was imported: %s", got)
 	}
-	in.importing(t, fileOf(t, "")).fails(t, "is empty: it is no export")
-	in.importing(t, fileOf(t, projectLine(1, ""))).fails(t, "line 1: ", "is no export of sheaf", "the first line")
-	in.importing(t, fileOf(t, "hello\n")).fails(t, "is no export of sheaf")
-	in.importing(t, fileOf(t, strings.Repeat("x", 2*archive.MaxLine))).fails(t, "is no export of sheaf")
+	in.importing(t, fileOf(t, "")).fails(t, "is empty: it is not an export")
+	in.importing(t, fileOf(t, projectLine(1, ""))).fails(t, "line 1: ", "is not an export of sheaf", "first line")
+	in.importing(t, fileOf(t, "hello\n")).fails(t, "is not an export of sheaf")
+	in.importing(t, fileOf(t, strings.Repeat("x", 2*archive.MaxLine))).fails(t, "is not an export of sheaf")
 	in.importing(t, fileOf(t, `{"kind":"sheaf_export","form":2}`)).fails(t, "line 1: ", "form is 2", "use the program that wrote it")
-	in.importing(t, fileOf(t, `{"kind":"sheaf_export","form":1}`+"\n"+projectLine(1, "")+"\n")).fails(t, "it is torn")
+	in.importing(t, fileOf(t, `{"kind":"sheaf_export","form":1}`+"\n"+projectLine(1, "")+"\n")).fails(t, "it is incomplete")
 	in.importing(t, fileOf(t, `{"kind":"sheaf_export","form":1}`+"\n"+projectLine(1, "")+"\n"+`{"kind":"end","records":2}`)).fails(t, "line 3: ", "lines were lost")
-	in.importing(t, exportOf(t), "--from-line", "4").fails(t, "behind its end")
+	in.importing(t, exportOf(t), "--from-line", "4").fails(t, "after its end")
 	in.importing(t, fileOf(t, "{\"kind\":\"sheaf_export\",\"form\":1}\r\n{\"kind\":\"end\"}\r\n")).succeeds(t)
 	nowhere := &instance{in.flags, testID(1)}
 	nowhere.importing(t, exportOf(t, projectLine(1, ""))).fails(t, "sheaf: workspace "+testID(1)+" not found", "; nothing was imported")
@@ -407,9 +437,9 @@ func TestImport_ReadsStrictly(t *testing.T) {
 	nowhere.run(t, "export", "--workspace", nowhere.workspace, "-").fails(t, "not found")
 }
 
-// It stops at the transaction that has the line in it, tells how far it came, and goes on from
-// there.
-func TestImport_GoesOnFromALine(t *testing.T) {
+// An import stops at the transaction with the wrong line, reports the last imported line, and can
+// continue from there.
+func TestImport_ContinuesFromALine(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		var lines []string
 		for n := range 1100 {
@@ -417,20 +447,20 @@ func TestImport_GoesOnFromALine(t *testing.T) {
 		}
 		wrong := append(lines[:1050:1050], projectLine(5000, testID(77)))
 		r := in.importing(t, exportOf(t, wrong...), "--json")
-		told := decoded[importTold](t, r.stdout)
-		if r.code != 1 || told.Line != 1001 || told.Added["projects"] != 1000 {
-			t.Errorf("ended with %d and told %+v", r.code, told)
+		report := decoded[importReport](t, r.stdout)
+		if r.code != 1 || report.Line != 1001 || report.Added["projects"] != 1000 {
+			t.Errorf("ended with %d and reported %+v", r.code, report)
 		}
-		lacks(t, r.stderr, "line 1052: ", "lines up to 1001 are imported, go on with --from-line 1002")
-		told = in.imports(t, exportOf(t, lines...), "--from-line", "1002")
-		if told.Added["projects"] != 100 || told.Skipped["projects"] != 0 || told.Line != 1102 {
-			t.Errorf("went on: %+v", told)
+		wantWords(t, r.stderr, "line 1052: ", "lines up to 1001 are imported, continue with --from-line 1002")
+		report = in.imports(t, exportOf(t, lines...), "--from-line", "1002")
+		if report.Added["projects"] != 100 || report.Skipped["projects"] != 0 || report.Line != 1102 {
+			t.Errorf("went on: %+v", report)
 		}
 		in.healthy(t)
 	})
 }
 
-// An interrupt ends it between two transactions.
+// An interrupt ends an import between two transactions.
 func TestImport_IsInterrupted(t *testing.T) {
 	t.Parallel()
 	in := &instance{flags: engines["sqlite"](t)}
@@ -450,7 +480,7 @@ func TestImport_IsInterrupted(t *testing.T) {
 		lines = append(lines, projectLine(n, ""))
 	}
 	code := p.run(ctx, append([]string{"import", "--workspace", in.workspace, exportOf(t, lines...)}, in.flags...))
-	if code != 1 || !strings.Contains(errs.String(), "interrupted; lines up to 501 are imported, go on with --from-line 502") {
+	if code != 1 || !strings.Contains(errs.String(), "interrupted; lines up to 501 are imported, continue with --from-line 502") {
 		t.Errorf("ended with %d: %s%s", code, out.String(), errs.String())
 	}
 	in.healthy(t)
@@ -484,11 +514,11 @@ func listed(t *testing.T, s *running, key, path string) (list apiList) {
 	return list
 }
 
-// Beside a running server: it shows what was imported within two seconds, each record has its
-// event, and subscriptions that exist get their deliveries.
+// A running server shows the imported records within two seconds. Each record has its event, and
+// existing subscriptions get deliveries.
 func TestImport_BesideAServer(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
-		in.imports(t, exportOf(t, subscriptionLine(5000, "https://example.com/a"))) // inactive: what comes is held
+		in.imports(t, exportOf(t, subscriptionLine(5000, "https://example.com/a"))) // inactive, so its deliveries are held
 		s := start(t, append([]string{"--first-run", "none"}, in.flags...)...)
 		key := decoded[keyRecord](t, in.run(t, "key", "create", "--json", "--workspace", in.workspace, "--name", "k", "--scopes", "all").succeeds(t)).Key
 		becomes(t, s.url+"/api/v1/projects", key, 200)
@@ -526,7 +556,7 @@ func TestImport_ShowsSecretsOnce(t *testing.T) {
 	in.workspace = createWorkspace(t, in.flags, "business").ID
 	line := strings.Replace(subscriptionLine(1, "https://example.com/a"), `"header_names":[]`, `"header_names":["X-Auth"]`, 1)
 	got := in.importing(t, exportOf(t, line)).succeeds(t)
-	lacks(t, got, "shown once", "HEADERS TO SET AGAIN", "X-Auth", testID(1))
+	wantWords(t, got, "shown once", "HEADERS TO SET AGAIN", "X-Auth", testID(1))
 	if !regexp.MustCompile(`whsec_[0-9A-Za-z+/]{56}\b`).MatchString(got) {
 		t.Errorf("no secret in %s", got)
 	}
@@ -537,7 +567,7 @@ func TestImport_ShowsSecretsOnce(t *testing.T) {
 		t.Errorf("again: %s", got)
 	}
 	in.healthy(t)
-	// One that was deleted just now is not mixed up with what is left of it.
+	// A subscription that was just deleted is not confused with its remains.
 	alter(t, in.flags[1], "INSERT INTO deleted_subscriptions (id, sub, ws, deleted_at) VALUES (unhex(replace('"+testID(2)+"', '-', '')), 1000, "+
 		"(SELECT ws FROM workspaces WHERE id = unhex(replace('"+in.workspace+"', '-', ''))), 1)")
 	in.importing(t, exportOf(t, subscriptionLine(2, "https://example.com/a"))).fails(t, "line 2", "in a minute")
@@ -550,7 +580,7 @@ func TestExport_ReplacesNoFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.ndjson")
 	got := in.run(t, "export", "--workspace", in.workspace, path, "--json").succeeds(t)
 	if want := fmt.Sprintf(`{"file":%q,"folders":0,"brandings":0,"projects":0,"documents":0,"versions":0,"media":0,"shares":0,"subscriptions":0}`+"\n", path); got != want {
-		t.Errorf("told %s, want %s", got, want)
+		t.Errorf("reported %s, want %s", got, want)
 	}
 	if mode(t, path) != 0o600 {
 		t.Errorf("mode %o", mode(t, path))
@@ -559,7 +589,7 @@ func TestExport_ReplacesNoFile(t *testing.T) {
 	in.run(t, "export", "--workspace", in.workspace, "-", "--json").fails(t, "name a file")
 }
 
-// On a terminal a bar, elsewhere nothing.
+// There is a progress bar on a terminal, and none elsewhere.
 func TestProgressBar_ShowsHowFarItIs(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -12,7 +12,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// asks sends a request and returns its answer, which must be a success.
+// asks sends a request, which must succeed, and returns its answer.
 func (s *running) asks(t *testing.T, method, path, key, body string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
@@ -38,9 +38,9 @@ func (in *instance) serves(t *testing.T) (*running, string) {
 	return start(t, append([]string{"--first-run", "none"}, in.flags...)...), key
 }
 
-// What the API wrote is exported, and after an import the API shows the same texts, versions, hashes
-// and authors, and an export has the same bytes.
-func TestImport_TextsAndVersionsTravel(t *testing.T) {
+// After an export and an import, the API shows the same texts, versions, hashes and authors, and
+// another export has the same bytes.
+func TestImport_KeepsTextsAndVersions(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		s, key := in.serves(t)
 		plain := decoded[struct{ ID string }](t, s.asks(t, "POST", "/api/v1/documents", key, `{"title":"Without"}`)).ID
@@ -56,14 +56,14 @@ func TestImport_TextsAndVersionsTravel(t *testing.T) {
 		other := &instance{flags: engines["sqlite"](t)}
 		other.workspace = createWorkspace(t, other.flags, "business").ID
 		file := fileOf(t, first)
-		if told := other.imports(t, file, "--dry-run"); told.Added["documents"] != 2 || told.Added["versions"] != 5 {
-			t.Errorf("a dry run told %+v", told)
+		if report := other.imports(t, file, "--dry-run"); report.Added["documents"] != 2 || report.Added["versions"] != 5 {
+			t.Errorf("a dry run told %+v", report)
 		}
-		if told := other.imports(t, file); told.Added["documents"] != 2 || told.Added["versions"] != 5 {
-			t.Errorf("told %+v", told)
+		if report := other.imports(t, file); report.Added["documents"] != 2 || report.Added["versions"] != 5 {
+			t.Errorf("reported %+v", report)
 		}
-		if told := other.imports(t, file); told.Added["versions"] != 0 || told.Skipped["versions"] != 5 {
-			t.Errorf("again: %+v", told)
+		if report := other.imports(t, file); report.Added["versions"] != 0 || report.Skipped["versions"] != 5 {
+			t.Errorf("again: %+v", report)
 		}
 		if again := other.export(t); again != first {
 			t.Errorf("the copy differs: %.300s", firstDifference(again, first))
@@ -85,25 +85,25 @@ func versionLine(n int, version int64, content string) string {
 		testID(n), version, version, text, testID(7))
 }
 
-// documentAt is the line of a document in a version.
+// documentAt returns the line of a document in a version.
 func documentAt(n int, version int64) string {
 	return strings.Replace(documentLine(n, ""), `"version":1,`, fmt.Sprintf(`"version":%d,`, version), 1)
 }
 
-// An import that ends between two versions of a document goes on with the next one.
-func TestImport_GoesOnWithinADocument(t *testing.T) {
+// An import that ends between two versions of a document continues with the next one.
+func TestImport_ContinuesWithinADocument(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		lines := []string{documentAt(1, 701)}
 		for v := int64(700); v > 0; v-- {
 			lines = append(lines, versionLine(1, v, fmt.Sprintf("text %d", v%3)))
 		}
 		r := in.importing(t, exportOf(t, append(lines[:len(lines):len(lines)], projectLine(5, testID(77)))...), "--json")
-		if told := decoded[importTold](t, r.stdout); r.code != 1 || told.Line != 501 || told.Added["versions"] != 499 {
-			t.Fatalf("ended with %d and told %+v: %s", r.code, told, r.stderr)
+		if report := decoded[importReport](t, r.stdout); r.code != 1 || report.Line != 501 || report.Added["versions"] != 499 {
+			t.Fatalf("ended with %d and reported %+v: %s", r.code, report, r.stderr)
 		}
 		whole := exportOf(t, lines...)
-		if told := in.imports(t, whole, "--from-line", "502"); told.Added["versions"] != 201 || told.Skipped["versions"] != 0 {
-			t.Errorf("went on: %+v", told)
+		if report := in.imports(t, whole, "--from-line", "502"); report.Added["versions"] != 201 || report.Skipped["versions"] != 0 {
+			t.Errorf("went on: %+v", report)
 		}
 		want, err := os.ReadFile(whole)
 		if err != nil {
@@ -116,7 +116,7 @@ func TestImport_GoesOnWithinADocument(t *testing.T) {
 	})
 }
 
-// No more texts than a transaction may have are held at once, and no more versions kept than by the
+// An import keeps only the texts of one transaction in memory, and stores no more versions than the
 // API.
 func TestImport_TextsAndVersionsAreBounded(t *testing.T) {
 	t.Parallel()
@@ -127,8 +127,8 @@ func TestImport_TextsAndVersionsAreBounded(t *testing.T) {
 		lines = append(lines, versionLine(1, v, strings.Repeat(string(rune('a'+v)), sheaf.MaxContent)))
 	}
 	r := in.importing(t, exportOf(t, append(lines[:len(lines):len(lines)], projectLine(5, testID(77)))...), "--json")
-	if told := decoded[importTold](t, r.stdout); told.Line != 10 { // the head, the document, and eight texts
-		t.Errorf("the first transaction ended with line %d", told.Line)
+	if report := decoded[importReport](t, r.stdout); report.Line != 10 { // the head, the document, and eight texts
+		t.Errorf("the first transaction ended with line %d", report.Line)
 	}
 	in.imports(t, exportOf(t, lines...))
 
@@ -136,23 +136,23 @@ func TestImport_TextsAndVersionsAreBounded(t *testing.T) {
 	for v := int64(1100); v > 0; v-- {
 		lines = append(lines, versionLine(2, v, ""))
 	}
-	if told := in.imports(t, exportOf(t, lines...)); told.Added["versions"] != sheaf.MaxVersions-1 || told.Skipped["versions"] != 101 {
-		t.Errorf("of 1,100 past versions: %+v", told)
+	if report := in.imports(t, exportOf(t, lines...)); report.Added["versions"] != sheaf.MaxVersions-1 || report.Skipped["versions"] != 101 {
+		t.Errorf("of 1,100 past versions: %+v", report)
 	}
 	in.healthy(t)
 }
 
-// A file of a program that knew no texts is imported: its documents are empty, and by the owner.
-func TestImport_OfBeforeTexts(t *testing.T) {
+// A file without texts is imported: its documents are empty, and the owner is their author.
+func TestImport_AFileWithoutTexts(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		in.imports(t, exportOf(t, fmt.Sprintf(`{"kind":"document","id":%q,"title":"x","created_at":"2026-01-02T03:04:05.000Z","updated_at":"2026-03-02T03:04:05.000Z"}`, testID(1))))
 		got := in.export(t)
-		lacks(t, got, `"content":"","version":1,"version_user_id":"`, `"version_key_id":null,"version_created_at":"2026-01-02T03:04:05.000Z"`)
+		wantWords(t, got, `"content":"","version":1,"version_user_id":"`, `"version_key_id":null,"version_created_at":"2026-01-02T03:04:05.000Z"`)
 		in.healthy(t)
 	})
 }
 
-func TestImport_RefusesVersionsThatBelongNowhere(t *testing.T) {
+func TestImport_RefusesVersionsWithoutADocument(t *testing.T) {
 	t.Parallel()
 	in := &instance{flags: engines["sqlite"](t)}
 	in.workspace = createWorkspace(t, in.flags, "business").ID
@@ -176,7 +176,8 @@ func TestImport_RefusesVersionsThatBelongNowhere(t *testing.T) {
 		})
 	}
 	in.importing(t, exportOf(t, strings.Replace(documentAt(1, 4), `"version":4,`, "", 1))).fails(t, "line 2: ", "version is required")
-	// The next change counts on from it: a number that overflows is refused, that of a past version too.
+	// The next change has the next number, so a number that would overflow is refused, also of a
+	// past version.
 	for _, large := range []string{"9223372036854775807", "9007199254740992"} {
 		in.importing(t, exportOf(t, strings.Replace(documentAt(1, 4), `"version":4,`, `"version":`+large+`,`, 1))).fails(t, "line 2: ", "version", "9007199254740991")
 	}

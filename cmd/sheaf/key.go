@@ -16,19 +16,30 @@ type keyCreate struct {
 	storeFlags
 	cli.Output
 	workspaceFlag
-	Name    string `required:"" placeholder:"NAME" help:"Name of the key, 1 to 100 characters. The key is the owner's of the workspace."`
+	Name    string `required:"" placeholder:"NAME" help:"Name of the key, 1 to 100 characters. It belongs to the workspace's owner."`
 	Scopes  string `required:"" placeholder:"all|a,b,c" complete:"scopes" list:"" help:"all, or some of: ${scopes}. events:read and webhooks:write expose all of a workspace's content."`
-	Expires string `placeholder:"24h" help:"After which time the key ends; without it, never."`
+	Expires string `placeholder:"24h" help:"How long the key is valid; by default without end."`
 }
 
-// Run makes the key and shows it, this once.
+// Run creates the key and shows it, once.
 func (c *keyCreate) Run(ctx context.Context, p *program) (err error) {
-	in := app.NewKey{Name: c.Name}
-	if in.Scopes, err = parseScopes(c.Scopes); err != nil {
-		return err
+	in := app.NewKey{Name: c.Name, Scopes: sheaf.AllScopes}
+	if c.Scopes != "all" {
+		names := strings.Split(c.Scopes, ",")
+		for i := range names {
+			names[i] = strings.TrimSpace(names[i])
+		}
+		if in.Scopes, err = sheaf.ParseScopes(names); err != nil {
+			return err
+		}
 	}
-	if in.ExpiresAt, err = c.expiry(p.Now()); err != nil {
-		return err
+	if c.Expires != "" {
+		d, err := time.ParseDuration(c.Expires)
+		if err != nil || d <= 0 {
+			return sheaf.Invalidf("--expires: %q is not a time ahead: write a number and a unit, for example 24h", sheaf.Clip(c.Expires))
+		}
+		at := p.Now().Add(d).UTC().Truncate(time.Millisecond)
+		in.ExpiresAt = &at
 	}
 	return c.operate(ctx, p, true, func(op app.Operator) error {
 		id, err := c.find(ctx, op)
@@ -39,53 +50,15 @@ func (c *keyCreate) Run(ctx context.Context, p *program) (err error) {
 		if err != nil {
 			return err
 		}
-		return c.Show(&p.Program, createdKey(k), func() string {
+		return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) {
+			o.Text("id", string(k.ID))
+			o.OptText("key", k.Secret)
+			o.Text("name", k.Name)
+			o.Texts("scopes", k.Scopes.Strings())
+			o.OptTime("expires_at", k.ExpiresAt)
+		}), func() string {
 			return fmt.Sprintf("%s\n\nThis is the key %q, id %s. It is shown only now.\n", *k.Secret, k.Name, k.ID)
 		})
-	})
-}
-
-// expiry reads when the key ends: a duration from now, or never.
-func (c *keyCreate) expiry(now time.Time) (*time.Time, error) {
-	if c.Expires == "" {
-		return nil, nil
-	}
-	d, err := time.ParseDuration(c.Expires)
-	if err != nil || d <= 0 {
-		return nil, sheaf.Invalidf("--expires: %q is not a time ahead: write a number and a unit, for example 24h", sheaf.Clip(c.Expires))
-	}
-	at := now.Add(d).UTC().Truncate(time.Millisecond)
-	return &at, nil
-}
-
-// namedScopes are the scopes as --scopes takes them.
-func namedScopes(s sheaf.Scopes) string {
-	if len(s) == len(sheaf.AllScopes) {
-		return "all"
-	}
-	return strings.Join(s.Strings(), ",")
-}
-
-// parseScopes reads the scopes; "all" is every one.
-func parseScopes(s string) (sheaf.Scopes, error) {
-	if s == "all" {
-		return sheaf.AllScopes, nil
-	}
-	names := strings.Split(s, ",")
-	for i := range names {
-		names[i] = strings.TrimSpace(names[i])
-	}
-	return sheaf.ParseScopes(names)
-}
-
-// createdKey is the key with its secret.
-func createdKey(k sheaf.NewKey) sheaf.Record {
-	return sheaf.RecordFunc(func(o *sheaf.Object) {
-		o.Text("id", string(k.ID))
-		o.OptText("key", k.Secret)
-		o.Text("name", k.Name)
-		o.Texts("scopes", k.Scopes.Strings())
-		o.OptTime("expires_at", k.ExpiresAt)
 	})
 }
 
@@ -110,7 +83,17 @@ func (c *keyList) Run(ctx context.Context, p *program) error {
 		for i := range keys {
 			records[i] = &keys[i]
 		}
-		return c.ShowAll(&p.Program, records, func() string { return keyTable(keys...) })
+		return c.ShowAll(&p.Program, records, func() string {
+			return cli.Table("ID\tPREFIX\tEXPIRES\tLAST USED\tNAME\tSCOPES", func(row func(...any)) {
+				for _, k := range keys {
+					scopes := "all"
+					if len(k.Scopes) < len(sheaf.AllScopes) {
+						scopes = strings.Join(k.Scopes.Strings(), ",")
+					}
+					row(k.ID, k.Prefix, cli.Moment(k.ExpiresAt), cli.Moment(k.LastUsedAt), k.Name, scopes)
+				}
+			})
+		})
 	})
 }
 
@@ -136,7 +119,8 @@ func (c *keyRevoke) Run(ctx context.Context, p *program) error {
 	})
 }
 
-// key returns the id as it is, or the key of the workspace that alone has the name.
+// key returns the id of the argument. If it is no id, it returns that of the workspace's only key
+// with that name.
 func (c *keyRevoke) key(ctx context.Context, op app.Operator) (sheaf.KeyID, error) {
 	if id, ok := sheaf.ParseUUID(c.ID); ok {
 		return sheaf.KeyID(id), nil
@@ -155,13 +139,4 @@ func (c *keyRevoke) key(ctx context.Context, op app.Operator) (sheaf.KeyID, erro
 	}
 	id, err := cli.Choose(known, c.ID, "key", "keys", "key list")
 	return sheaf.KeyID(id), err
-}
-
-// keyTable shows keys to a person.
-func keyTable(keys ...sheaf.Key) string {
-	return cli.Table("ID\tPREFIX\tEXPIRES\tLAST USED\tNAME\tSCOPES", func(row func(...any)) {
-		for _, k := range keys {
-			row(k.ID, k.Prefix, cli.Moment(k.ExpiresAt), cli.Moment(k.LastUsedAt), k.Name, namedScopes(k.Scopes))
-		}
-	})
 }

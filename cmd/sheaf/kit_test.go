@@ -27,8 +27,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// asProgram makes the test binary behave as the program itself, for tests that need a process of
-// its own.
+// asProgram makes the test binary behave as the program, for tests that need a separate process.
 const asProgram = "SHEAF_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -40,7 +39,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(sheaftest.Patient(m))
 }
 
-// result is how a command ended.
+// result is the output and the exit code of a command.
 type result struct {
 	code           int
 	stdout, stderr string
@@ -59,8 +58,8 @@ func newProgram(e environment, stdin string, stdout, stderr io.Writer) *program 
 	return &program{Program: cli.Program{Stdin: strings.NewReader(stdin), Stdout: stdout, Stderr: stderr, Env: e.lookup, Names: e.names, Now: time.Now, Random: rand.Reader, Version: version}}
 }
 
-// sheafWith runs a command with an environment and a standard input. A server that starts although
-// it should not is stopped after a while.
+// sheafWith runs a command with an environment and a standard input. A server that should not start
+// is stopped after a while.
 func sheafWith(t *testing.T, e environment, stdin string, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -75,7 +74,7 @@ func sheafCommand(t *testing.T, args ...string) result {
 	return sheafWith(t, nil, "", args...)
 }
 
-// succeeds returns what the command printed.
+// succeeds checks for exit 0 and returns the output.
 func (r result) succeeds(t *testing.T) string {
 	t.Helper()
 	if r.code != 0 || r.stderr != "" {
@@ -84,7 +83,7 @@ func (r result) succeeds(t *testing.T) string {
 	return r.stdout
 }
 
-// fails checks for exit 1, nothing on standard output, and one line that has the words in it.
+// fails checks for exit 1, an empty standard output, and one line of error with the words.
 func (r result) fails(t *testing.T, words ...string) {
 	t.Helper()
 	if r.code != 1 || r.stdout != "" {
@@ -100,7 +99,7 @@ func (r result) fails(t *testing.T, words ...string) {
 	}
 }
 
-// decoded reads the one JSON value that a command printed.
+// decoded returns the only JSON value of the output.
 func decoded[T any](t *testing.T, text string) (v T) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
@@ -113,7 +112,7 @@ func decoded[T any](t *testing.T, text string) (v T) {
 	return v
 }
 
-// tail keeps what is written and can be read while it grows.
+// tail collects what is written, and can be read at any time.
 type tail struct {
 	mu   sync.Mutex // guards text and more
 	text bytes.Buffer
@@ -136,8 +135,8 @@ func (l *tail) String() string {
 	return l.text.String()
 }
 
-// wait returns the first group of the pattern as soon as it was written, and nothing when ended
-// comes first.
+// wait blocks until text that matches the pattern was written, and returns the first group. If
+// `ended` is closed first, it returns "".
 func (l *tail) wait(t *testing.T, pattern string, ended <-chan struct{}) string {
 	t.Helper()
 	p := regexp.MustCompile(pattern)
@@ -205,7 +204,7 @@ func (s *running) stop(t *testing.T) {
 	}
 }
 
-// status asks with a key and returns the status of the answer.
+// status makes a request with a key and returns the status.
 func status(t *testing.T, url, key string) int {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -224,8 +223,8 @@ func status(t *testing.T, url, key string) int {
 	return answer.StatusCode
 }
 
-// becomes asks until the status is the wanted one. That this takes 2 seconds at most is promised of
-// a machine that has the time; see the store's tests.
+// becomes makes requests until the status is the wanted one. On a machine that is not busy this takes at
+// most 2 seconds; the store's tests check that.
 func becomes(t *testing.T, url, key string, want int) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); ; {
@@ -239,7 +238,7 @@ func becomes(t *testing.T, url, key string, want int) {
 	}
 }
 
-// alter changes the database of a folder behind the program's back.
+// alter changes the database of a folder directly, without the program.
 func alter(t *testing.T, folder, sql string) {
 	t.Helper()
 	c, err := sqlite.OpenConn(filepath.Join(folder, store.FileName), sqlite.OpenReadWrite)

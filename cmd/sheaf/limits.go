@@ -9,17 +9,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sheaf.dev/internal/config"
-	"sheaf.dev/internal/httpapi"
+	"sheaf.dev/internal/door"
 	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/redislimit"
 	"sheaf.dev/internal/sheaf"
 )
 
-// sharedLimits are the rate limits that several nodes count together; nil where this process counts
-// alone.
+// sharedLimits are the rate limits that several nodes count together. It is nil if this process
+// counts alone.
 type sharedLimits struct{ redis *redislimit.Limiter }
 
-// limiter connects to Redis, where the operator gave one. Redis may be away: see redislimit.
+// limiter connects to Redis, if the settings name one. Redis may be unreachable: see redislimit.
 func (p *program) limiter(c *config.Settings, log *slog.Logger) (*sharedLimits, error) {
 	if c.RedisURL == "" {
 		if c.DatabaseURL != "" {
@@ -34,20 +34,20 @@ func (p *program) limiter(c *config.Settings, log *slog.Logger) (*sharedLimits, 
 	return &sharedLimits{l}, nil
 }
 
-// limiter returns what the edge asks; nil for a window of its own.
-func (s *sharedLimits) limiter() httpapi.Limiter {
+// limiter returns the limiter of the API; nil makes the API use its own.
+func (s *sharedLimits) limiter() door.Limiter {
 	if s == nil {
 		return nil
 	}
 	return s.redis
 }
 
-// people returns the bound on what a person changes in the console: that of a key of the same plan,
-// so that the console is no way around it.
+// people returns the function that limits a person's changes in the console. The limit is that of a
+// key of the same plan, so that the console is no way around it.
 func (s *sharedLimits) people(limits config.RateLimit) func(context.Context, string, sheaf.Plan, time.Time) time.Duration {
 	admit := s.limiter()
 	if admit == nil {
-		admit = httpapi.NewLimiter()
+		admit = door.NewLimiter()
 	}
 	return func(ctx context.Context, name string, plan sheaf.Plan, now time.Time) time.Duration {
 		d := admit.Admit(ctx, name, rateLimit(limits, plan), ratewindow.Group{}, now)
@@ -59,18 +59,18 @@ func (s *sharedLimits) people(limits config.RateLimit) func(context.Context, str
 }
 
 const (
-	// sharePages is the number of pages of shares that an address may ask for in a minute.
+	// sharePages is the number of pages of shares that one address may request in a minute.
 	sharePages = 120
-	// consoleReads is the number of times that a person may read in the console in a minute what is
-	// rendered, compared or searched for, in each workspace.
+	// consoleReads is the number of console pages that render, compare or search which a person may
+	// request in a minute, in each workspace.
 	consoleReads = 600
 )
 
-// reading returns the bound on reading: most times a minute under each name.
+// reading returns the function that limits reading to `most` times a minute under each name.
 func (s *sharedLimits) reading(most int) func(context.Context, string, time.Time) time.Duration {
 	admit := s.limiter()
 	if admit == nil {
-		admit = httpapi.NewLimiter()
+		admit = door.NewLimiter()
 	}
 	return func(ctx context.Context, name string, now time.Time) time.Duration {
 		d := admit.Admit(ctx, name, most, ratewindow.Group{}, now)
@@ -81,8 +81,7 @@ func (s *sharedLimits) reading(most int) func(context.Context, string, time.Time
 	}
 }
 
-// register adds what an operator watches: whether this node counts alone, and how many nodes it
-// sees.
+// register adds the metrics: whether this node counts alone, and how many nodes share the limits.
 func (s *sharedLimits) register(r prometheus.Registerer) {
 	if s == nil {
 		return
@@ -91,7 +90,7 @@ func (s *sharedLimits) register(r prometheus.Registerer) {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
 			func() float64 { return value(s.redis.State()) }))
 	}
-	gauge("sheaf_rate_limit_alone", "1 while Redis is lost and this node counts with its share of the limits.", func(st redislimit.State) float64 {
+	gauge("sheaf_rate_limit_alone", "1 while Redis cannot be reached and this node counts alone, with its share of the limits.", func(st redislimit.State) float64 {
 		if st.Degraded {
 			return 1
 		}
@@ -102,13 +101,13 @@ func (s *sharedLimits) register(r prometheus.Registerer) {
 		func() float64 { return float64(s.redis.State().Losses) }))
 }
 
-// run keeps the connection to the others until ctx ends.
+// run shares the counts with the other nodes until ctx ends.
 func (s *sharedLimits) run(ctx context.Context) error {
 	defer s.redis.Close()
 	return s.redis.Run(ctx)
 }
 
-// rateLimit is how many requests a minute a key of the plan may make.
+// rateLimit returns the number of requests that a key of the plan may make in a minute.
 func rateLimit(limits config.RateLimit, plan sheaf.Plan) int {
 	if plan == sheaf.Business {
 		return limits.Business
@@ -116,8 +115,9 @@ func rateLimit(limits config.RateLimit, plan sheaf.Plan) int {
 	return limits.Pro
 }
 
-// mostTrash returns how many deleted documents a workspace keeps: as many as the largest plan
-// allows records, whatever its plan is, because changing a plan deletes nothing. 0 is any number.
+// mostTrash returns the number of deleted documents that a workspace keeps; 0 means no limit. It is
+// the largest number of records of any plan, whatever the workspace's plan is, because changing a
+// plan deletes nothing.
 func mostTrash(most config.MaxRecords) int {
 	if most.Free == 0 || most.Pro == 0 || most.Business == 0 {
 		return 0
@@ -125,7 +125,7 @@ func mostTrash(most config.MaxRecords) int {
 	return max(most.Free, most.Pro, most.Business)
 }
 
-// maxRecords returns how many records a workspace of a plan may have.
+// maxRecords returns the function that bounds the records of a workspace, by its plan.
 func maxRecords(most config.MaxRecords) func(sheaf.Plan) int {
 	return func(plan sheaf.Plan) int {
 		switch plan {
@@ -138,8 +138,9 @@ func maxRecords(most config.MaxRecords) func(sheaf.Plan) int {
 	}
 }
 
-// quota returns how many bytes a workspace of a plan may store. One on the free plan keeps what it
-// has, and what people write there in the console is bounded as on the first paid one.
+// quota returns the function that bounds the bytes of a workspace, by its plan. A workspace on the
+// free plan keeps what it has; people may still write there in the console, within the quota of the
+// first paid plan.
 func quota(most config.Quota) func(sheaf.Plan) int64 {
 	return func(plan sheaf.Plan) int64 {
 		if plan == sheaf.Business {

@@ -12,8 +12,8 @@ import (
 	"sheaf.dev/internal/sheaftest/redistest"
 )
 
-// What Redis is lost or back is told by the metrics.
-func TestServe_TellsWhetherLimitsAreShared(t *testing.T) {
+// The metrics show whether Redis is lost or back.
+func TestServe_ReportsWhetherLimitsAreShared(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
 	addr := freeAddress(t)
@@ -30,7 +30,7 @@ func TestServe_TellsWhetherLimitsAreShared(t *testing.T) {
 	shows("sheaf_rate_limit_alone 1")
 	redis.Restart()
 	shows("sheaf_rate_limit_alone 0")
-	// Once at least: a Redis that a busy machine lets answer late is lost too.
+	// At least once: a Redis that answers late on a busy machine counts as lost too.
 	if page := body(t, "http://"+addr+"/metrics"); !regexp.MustCompile(`(?m)^sheaf_rate_limit_losses_total [1-9]`).MatchString(page) {
 		t.Errorf("the metrics do not tell that Redis was lost: %s", page)
 	}
@@ -50,7 +50,7 @@ func body(t *testing.T, url string) string {
 	return string(b)
 }
 
-// A person reads 600 times a minute in each workspace what costs something, and a reader of shares 120 pages.
+// A person may open 600 costly pages a minute in each workspace, and a reader of shares 120 pages.
 func TestLimits_OfReading(t *testing.T) {
 	t.Parallel()
 	var alone *sharedLimits

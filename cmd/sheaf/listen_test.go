@@ -16,7 +16,7 @@ import (
 	"sheaf.dev/webhook"
 )
 
-// local is the program that a developer runs on the laptop.
+// local is the developer's local program.
 type local struct {
 	*httptest.Server
 	events chan webhook.Event
@@ -34,7 +34,7 @@ func newLocal(t *testing.T, secret *string) *local {
 	return l
 }
 
-// position returns the file that the listener keeps.
+// position returns the listener's position file.
 func (r *remote) position(t *testing.T) string {
 	t.Helper()
 	found, _ := filepath.Glob(filepath.Join(r.env["HOME"], ".config", "sheaf", "listen", "*.json"))
@@ -49,12 +49,12 @@ func TestListen_ForwardsSignedFromWhereItEnded(t *testing.T) {
 	r := newRemote(t)
 	var secret string
 	app := newLocal(t, &secret)
-	r.id(t, "projects", "create", "before") // nobody listened yet
-	first := r.begin(t, "listen", "--forward-to", app.URL+"/hook")
+	r.id(t, "projects", "create", "before") // before the first listen
+	first := r.start(t, "listen", "--forward-to", app.URL+"/hook")
 	secret = first.stdout.wait(t, `signed with (whsec_\S+)\n\n`, first.ended)
-	lacks(t, first.stdout.String(), "Acme", app.URL+"/hook", "from now on")
+	wantWords(t, first.stdout.String(), "Acme", app.URL+"/hook", "from now on")
 	r.id(t, "projects", "create", "one")
-	lacks(t, first.says(t, "project.created", `"one"`), "204 No Content in")
+	wantWords(t, first.says(t, "project.created", `"one"`), "204 No Content in")
 	if e := <-app.events; !strings.Contains(string(e.Payload), `"one"`) {
 		t.Errorf("forwarded %s", e.Payload)
 	}
@@ -66,18 +66,18 @@ func TestListen_ForwardsSignedFromWhereItEnded(t *testing.T) {
 
 	r.id(t, "projects", "create", "two")
 	r.id(t, "folders", "create", "three")
-	second := r.begin(t, "listen", "--forward-to", strings.TrimPrefix(app.URL, "http://")+"/hook", "--events", "folder.created,share.created")
+	second := r.start(t, "listen", "--forward-to", strings.TrimPrefix(app.URL, "http://")+"/hook", "--events", "folder.created,share.created")
 	second.says(t, "folder.created", `"three"`, "204")
-	lacks(t, second.stdout.String(), secret, "from where it ended")
+	wantWords(t, second.stdout.String(), secret, "from where it ended")
 	if e := <-app.events; e.Type != webhook.FolderCreated {
 		t.Errorf("forwarded %s", e.Type)
 	}
 	second.end(t)
 
 	r.id(t, "projects", "create", "four")
-	third := r.begin(t, "listen", "--forward-to", app.URL, "--from-now")
+	third := r.start(t, "listen", "--forward-to", app.URL, "--from-now")
 	third.says(t, "signed with")
-	lacks(t, third.stdout.String(), "from now on")
+	wantWords(t, third.stdout.String(), "from now on")
 	r.id(t, "projects", "create", "five")
 	third.says(t, `"five"`, "204")
 	if e := <-app.events; !strings.Contains(string(e.Payload), `"five"`) {
@@ -85,12 +85,12 @@ func TestListen_ForwardsSignedFromWhereItEnded(t *testing.T) {
 	}
 }
 
-// An event that nothing accepts stays the next one.
-func TestListen_HoldsWhileNothingListens(t *testing.T) {
+// An event that no program accepts stays the next one.
+func TestListen_WaitsWhileNothingAccepts(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
 	addr := freeAddress(t)
-	waiting := r.begin(t, "listen", "--forward-to", addr)
+	waiting := r.start(t, "listen", "--forward-to", addr)
 	secret := waiting.stdout.wait(t, `signed with (whsec_\S+)`, waiting.ended)
 	for _, name := range []string{"one", "two"} {
 		r.id(t, "projects", "create", name)
@@ -101,20 +101,20 @@ func TestListen_HoldsWhileNothingListens(t *testing.T) {
 		t.Errorf("said %s", waiting.stdout.String())
 	}
 	app := newLocal(t, &secret)
-	again := r.begin(t, "listen", "--forward-to", app.URL)
+	again := r.start(t, "listen", "--forward-to", app.URL)
 	again.says(t, `"two"`, "204")
 	if a, b := <-app.events, <-app.events; !strings.Contains(string(a.Payload), "one") || !strings.Contains(string(b.Payload), "two") {
 		t.Errorf("forwarded %s and %s", a.Payload, b.Payload)
 	}
 }
 
-// What answers, in whatever way, has had the event: it is told and not repeated.
-func TestListen_ShowsARefusalAndGoesOn(t *testing.T) {
+// If the program answers, even with an error, the event is not sent again.
+func TestListen_ShowsARefusalAndContinues(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
 	wrong := sheaf.NewSigningSecret(strings.NewReader(strings.Repeat("x", 1000)))
 	app := newLocal(t, &wrong)
-	l := r.begin(t, "listen", "--forward-to", app.URL)
+	l := r.start(t, "listen", "--forward-to", app.URL)
 	l.says(t, "signed with")
 	r.id(t, "projects", "create", "one")
 	r.id(t, "projects", "create", "two")
@@ -127,7 +127,7 @@ func TestListen_WhereItEndedIsNoLongerKept(t *testing.T) {
 	r := newRemote(t)
 	var secret string
 	app := newLocal(t, &secret)
-	first := r.begin(t, "listen", "--forward-to", app.URL)
+	first := r.start(t, "listen", "--forward-to", app.URL)
 	first.says(t, "signed with")
 	r.id(t, "projects", "create", "one")
 	first.says(t, `"one"`)
@@ -142,26 +142,26 @@ func TestListen_WhereItEndedIsNoLongerKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.id(t, "projects", "create", "two")
-	again := r.begin(t, "listen", "--forward-to", app.URL)
+	again := r.start(t, "listen", "--forward-to", app.URL)
 	again.says(t, `"two"`)
-	lacks(t, again.stderr.String(), "no longer keeps", "going on with those since")
+	wantWords(t, again.stderr.String(), "no longer keeps", "continuing with those since")
 }
 
-// --since plays again what was forwarded before.
+// --since forwards earlier events again.
 func TestListen_SinceReplays(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
 	var secret string
 	app := newLocal(t, &secret)
-	first := r.begin(t, "listen", "--forward-to", app.URL)
+	first := r.start(t, "listen", "--forward-to", app.URL)
 	secret = first.stdout.wait(t, `signed with (whsec_\S+)`, first.ended)
 	r.id(t, "projects", "create", "one")
 	first.says(t, `"one"`, "204")
 	first.end(t)
 	<-app.events
-	again := r.begin(t, "listen", "--forward-to", app.URL, "--since", "1h")
+	again := r.start(t, "listen", "--forward-to", app.URL, "--since", "1h")
 	again.says(t, `"one"`, "204")
-	lacks(t, again.stdout.String(), "with the events since")
+	wantWords(t, again.stdout.String(), "with the events since")
 	if e := <-app.events; !strings.Contains(string(e.Payload), `"one"`) {
 		t.Errorf("forwarded %s", e.Payload)
 	}
@@ -169,7 +169,7 @@ func TestListen_SinceReplays(t *testing.T) {
 	sheafWith(t, r.env, "", "listen", "--forward-to", app.URL, "--since", "yesterday").fails(t, "--since")
 }
 
-// A local HTTPS address whose certificate only --ca-file vouches for.
+// A local HTTPS address whose certificate is trusted only by --ca-file.
 func TestListen_TakesARootForTheLocalAddress(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
@@ -182,12 +182,12 @@ func TestListen_TakesARootForTheLocalAddress(t *testing.T) {
 	if err := os.WriteFile(root, pem.EncodeToMemory(block), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	without := r.begin(t, "listen", "--forward-to", app.URL)
+	without := r.start(t, "listen", "--forward-to", app.URL)
 	without.says(t, "signed with")
 	r.id(t, "projects", "create", "one")
 	without.says(t, `"one"`, "failed after", "certificate")
 	without.end(t)
-	with := r.begin(t, "listen", "--forward-to", app.URL, "--since", "1h", "--ca-file", root)
+	with := r.start(t, "listen", "--forward-to", app.URL, "--since", "1h", "--ca-file", root)
 	with.says(t, `"one"`, "200 OK")
 	if id := <-events; !strings.HasPrefix(id, "evt_") {
 		t.Errorf("forwarded %q", id)

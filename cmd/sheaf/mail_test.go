@@ -10,7 +10,8 @@ import (
 	"sheaf.dev/internal/sheaftest/smtptest"
 )
 
-// The whole program tells an owner by mail, with the address of the console; the password is nowhere.
+// The whole program sends a mail to an owner, with the address of the console. The SMTP password is
+// not in it.
 func TestServe_MailAboutAWebhook(t *testing.T) {
 	t.Parallel()
 	ca, err := sheaftest.NewCA()
@@ -57,7 +58,7 @@ func TestServe_MailAboutAWebhook(t *testing.T) {
 	}
 }
 
-// A wrong address stops the start, and one where nobody answers is a warning.
+// A wrong address prevents the start. An address that does not answer is a warning.
 func TestServe_MailThatCannotBeSent(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")

@@ -1,5 +1,5 @@
-// Command sheaf is the whole program: the server, and what an operator types beside it. It wires
-// the parts together and holds no rule.
+// Command sheaf is the whole program: the server, and the commands for operators and clients. It
+// connects the packages and contains no rule.
 package main
 
 import (
@@ -13,14 +13,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaf"
 )
 
-// The codes with which the program ends.
+// The exit codes.
 const (
 	exitDone   = 0
 	exitFailed = 1
@@ -28,13 +26,13 @@ const (
 )
 
 func main() {
-	// Whatever the program writes, the database and backups too, is for its own user.
+	// All files that the program writes are for its own user, the database and backups too.
 	syscall.Umask(0o077)
 	p := &program{cli.Program{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv, Names: variables, Now: time.Now, Random: rand.Reader, Version: version}, calledFrom(os.Executable())}
 	os.Exit(p.run(context.Background(), os.Args[1:]))
 }
 
-// variables are the names of the environment's variables.
+// variables returns the names of the environment variables.
 func variables() []string {
 	var names []string
 	for _, v := range os.Environ() {
@@ -44,17 +42,17 @@ func variables() []string {
 	return names
 }
 
-// program is what the commands get from outside.
+// program is the environment of the commands.
 type program struct {
 	cli.Program
-	name string // by which a shell calls it; empty for the usual one
+	name string // name of the subcommand; empty: sheaf itself
 }
 
-// called returns the name by which a shell calls this program, for hints.
+// called returns the name of this program in a shell, for hints.
 func (p *program) called() string { return cmp.Or(p.name, "sheaf") }
 
-// calledFrom returns the name for a program at that path. A program that go run has built is in Go's cache
-// and not in PATH, so its name is the go run command.
+// calledFrom returns the name of a program at the path. A program that go run has built is in Go's
+// cache and not in PATH, so its name is the go run command.
 func calledFrom(path string, err error) string {
 	if err == nil && strings.Contains(path, "go-build") {
 		return "go run ./cmd/sheaf"
@@ -62,16 +60,46 @@ func calledFrom(path string, err error) string {
 	return ""
 }
 
-// run runs the command of the arguments and returns the exit code. When ctx ends, it stops in order.
+// exited is the panic by which --help leaves the parser.
+type exited int
+
+// run runs the command of the arguments and returns the exit code. When ctx ends, it stops in
+// order.
+//
+// It warns of environment variables that look like settings but are none. The server, in its log,
+// and sheaf config warn of all of them. Other commands warn only of likely typing errors, because
+// scripts have variables of their own.
 func (p *program) run(ctx context.Context, args []string) (code int) {
-	defer p.recoverExit(&code)
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case exited:
+			code = int(v)
+		default:
+			panic(v)
+		}
+	}()
+	if len(args) > 0 { // what people type out of habit
+		switch args[0] {
+		case "help":
+			args = append(args[1:len(args):len(args)], "--help")
+		case "--version", "-v":
+			args = []string{"version"}
+		}
+	}
 	parser := p.parser()
-	command, err := parser.Parse(usual(args))
+	command, err := parser.Parse(args)
 	if err != nil {
 		return p.explain(parser, err)
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
-	p.warnOfVariables(command.Selected())
+	if n := command.Selected(); n != nil && !n.Hidden && n.Name != "serve" && n.Name != "config" {
+		for _, u := range config.Unknown(p.Names()) {
+			if u.Meant != "" {
+				fmt.Fprintln(p.Stderr, "sheaf: warning: "+u.String())
+			}
+		}
+	}
 	if err := command.Run(p, &p.Program); err != nil {
 		p.report(err)
 		return exitFailed
@@ -79,35 +107,7 @@ func (p *program) run(ctx context.Context, args []string) (code int) {
 	return exitDone
 }
 
-// usual turns what people type out of habit into this program's words.
-func usual(args []string) []string {
-	if len(args) == 0 {
-		return args
-	}
-	switch args[0] {
-	case "help":
-		return append(args[1:len(args):len(args)], "--help")
-	case "--version", "-v":
-		return []string{"version"}
-	}
-	return args
-}
-
-// warnOfVariables warns of environment variables that look like settings but are none. The server, in its
-// log, and sheaf config warn of all of them. Other commands warn only of likely typing errors, because
-// scripts have variables of their own.
-func (p *program) warnOfVariables(command *kong.Node) {
-	if command == nil || command.Hidden || command.Name == "serve" || command.Name == "config" {
-		return
-	}
-	for _, u := range config.Unknown(p.Names()) {
-		if u.Meant != "" {
-			fmt.Fprintln(p.Stderr, "sheaf: warning: "+u.String())
-		}
-	}
-}
-
-// report says in one line why the command failed; wrong settings get a line each.
+// report prints in one line why the command failed. Each wrong setting gets a line.
 func (p *program) report(err error) {
 	var problems config.Problems
 	if errors.As(err, &problems) {
@@ -117,18 +117,4 @@ func (p *program) report(err error) {
 		return
 	}
 	fmt.Fprintln(p.Stderr, "sheaf: "+cli.OneLine(sheaf.OperatorText(err)))
-}
-
-// exited is the panic by which --help leaves the parser.
-type exited int
-
-// recoverExit recovers the panic `exited`, and no other.
-func (p *program) recoverExit(code *int) {
-	switch v := recover().(type) {
-	case nil:
-	case exited:
-		*code = int(v)
-	default:
-		panic(v)
-	}
 }

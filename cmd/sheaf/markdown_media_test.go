@@ -13,7 +13,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// filesOf reads all files of a folder by their paths.
+// filesOf returns all files of a folder by their paths.
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -31,13 +31,14 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// D123: pictures, and other files that texts lead to, become media, large ones in pieces; a picture that is none is what
-// its bytes are. A second run uploads nothing, and an export writes them back where they lay.
+// D123: pictures, and other files that texts link to, become media; large ones are sent in pieces.
+// The type of a file follows from its bytes. A second run uploads nothing, and an export writes the
+// files to their old paths.
 func TestMarkdown_Pictures(t *testing.T) {
 	t.Parallel()
 	r, dir := newRemote(t), t.TempDir()
 	picture := "GIF89a\x02\x00\x01\x00\x00\x00\x00"
-	large := string(bytes.Repeat([]byte("0123456789abcdef"), 700_000)) // more than one request takes
+	large := string(bytes.Repeat([]byte("0123456789abcdef"), 700_000)) // more than one request may have
 	for name, text := range map[string]string{
 		"guide/a.md": "# A\n\n![one](img/one.gif) ![evil](img/evil.png) [film](../films/film.bin) ![gone](img/gone.png)\n",
 		"b.md":       "# B\n\n![one](guide/img/one.gif)\n", "guide/img/one.gif": picture, "guide/img/evil.png": "<script>alert(1)</script>", "films/film.bin": large, "unused.png": "x",
@@ -46,7 +47,7 @@ func TestMarkdown_Pictures(t *testing.T) {
 	}
 	source := []string{"import-markdown", dir, "--source", "s"}
 	plan := r.do(t, append(source, "--dry-run")...)
-	lacks(t, plan, "upload  films/film.bin", "upload  guide/img/one.gif", "3 to upload, 2 to create", "1 pictures that are not there", "1 files to which no text leads")
+	wantWords(t, plan, "upload  films/film.bin", "upload  guide/img/one.gif", "3 to upload, 2 to create", "1 pictures that are not there", "1 files that no text links to")
 	if n := r.events(t); n != 0 {
 		t.Errorf("a dry run made %d events", n)
 	}
@@ -67,7 +68,7 @@ func TestMarkdown_Pictures(t *testing.T) {
 	want := filesOf(t, dir)
 	delete(want, "unused.png")
 	out := filepath.Join(t.TempDir(), "out")
-	lacks(t, r.do(t, "export-markdown", out), "wrote 2 files and 3 media to")
+	wantWords(t, r.do(t, "export-markdown", out), "wrote 2 files and 3 media to")
 	first := filesOf(t, out)
 	if !maps.Equal(first, want) {
 		t.Errorf("exported %q", slices.Sorted(maps.Keys(first)))
@@ -79,7 +80,8 @@ func TestMarkdown_Pictures(t *testing.T) {
 		t.Error("export, import, export differ")
 	}
 
-	// Another picture under the same name is another medium; a file that is gone leaves its medium, which nobody could bring back.
+	// Another picture with the same name is another medium. The medium of a deleted file stays,
+	// because it could not be restored.
 	putFile(t, dir, "guide/img/one.gif", picture+"and more")
 	if err := os.Remove(filepath.Join(dir, "guide/a.md")); err != nil {
 		t.Fatal(err)
@@ -90,7 +92,8 @@ func TestMarkdown_Pictures(t *testing.T) {
 	}
 }
 
-// A picture that a person uploads is in an export too, in a folder of its own, and comes back from there.
+// A picture that a person uploads is exported too, into a folder of its own, and imported from
+// there.
 func TestMarkdown_PicturesOfPeople(t *testing.T) {
 	t.Parallel()
 	r, dir := newRemote(t), t.TempDir()
@@ -104,7 +107,7 @@ func TestMarkdown_PicturesOfPeople(t *testing.T) {
 	if got := filesOf(t, out); len(got) != 2 || !strings.HasPrefix(got["Page.md"], "![a](media/a.gif) ![gone](media:0000") || got["media/a.gif"] == "" {
 		t.Errorf("exported %q", got)
 	}
-	// A key that may not read media can export what shows none.
+	// A key that may not read media can export documents without media.
 	bare := r.another(t)
 	bare.id(t, "documents", "create", "Page")
 	bare.env["SHEAF_API_KEY"] = bare.Key(sheaf.DocumentsRead, sheaf.ProjectsRead)

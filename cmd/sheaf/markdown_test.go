@@ -16,7 +16,7 @@ import (
 
 const fixtures = "../../internal/markdown/testdata/"
 
-// another is the same server with a workspace that is empty.
+// another returns the same server with an empty workspace.
 func (r *remote) another(t *testing.T) *remote {
 	t.Helper()
 	w := r.API.Workspace(sheaf.Business)
@@ -25,7 +25,7 @@ func (r *remote) another(t *testing.T) *remote {
 	return &remote{r.API, w, env}
 }
 
-// markdownOf reads the Markdown files of a folder by their paths.
+// markdownOf returns the Markdown files of a folder by their paths.
 func markdownOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := filesOf(t, dir)
@@ -52,7 +52,7 @@ func putFile(t *testing.T, dir, name, text string) {
 	}
 }
 
-// events counts what has happened in the workspace.
+// events returns the number of events of the workspace.
 func (r *remote) events(t *testing.T) int {
 	t.Helper()
 	return len(r.list(t, "events", "list"))
@@ -67,13 +67,14 @@ func counts(t *testing.T, got map[string]any, want map[string]float64) {
 	}
 }
 
-// D123: a vault becomes folders, projects and documents, whose links lead to each other.
+// D123: a vault becomes folders, projects and documents, and its links become links between
+// documents.
 func TestMarkdown_AVaultIsImported(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
 	got := r.json(t, "import-markdown", fixtures+"obsidian", "--source", "vault")
 	counts(t, got, map[string]float64{"created": 4, "updated": 0, "trashed": 0, "uploaded": 1, "pictures": 0, "other_files": 0})
-	lacks(t, r.do(t, "folders", "tree", "--projects"), "Projects/", "└── Sheaf  (2 documents)", "vault  (1 document)", "Daily  (1 document)")
+	wantWords(t, r.do(t, "folders", "tree", "--projects"), "Projects/", "└── Sheaf  (2 documents)", "vault  (1 document)", "Daily  (1 document)")
 
 	ideas := r.documentOf(t, "vault:Projects/Sheaf/Ideas.md")
 	if ideas["title"] != "Ideas & plans" || ideas["description"] != "What comes next: maybe." {
@@ -88,7 +89,7 @@ func TestMarkdown_AVaultIsImported(t *testing.T) {
 	}
 }
 
-// documentOf is the document of an external id, with its text.
+// documentOf returns the document of an external id, with its text.
 func (r *remote) documentOf(t *testing.T, externalID string) map[string]any {
 	t.Helper()
 	for _, d := range r.list(t, "documents", "list") {
@@ -100,8 +101,8 @@ func (r *remote) documentOf(t *testing.T, externalID string) map[string]any {
 	return nil
 }
 
-// D123: a second run changes what changed, and nothing else: no event tells of the rest.
-func TestMarkdown_ASecondRunBringsWhatChanged(t *testing.T) {
+// D123: a second run changes only the documents whose files changed, and makes no other event.
+func TestMarkdown_ASecondRunImportsChanges(t *testing.T) {
 	t.Parallel()
 	r, dir := newRemote(t), t.TempDir()
 	for name, text := range map[string]string{"a.md": "# A\n\nTo [b](b.md).\n", "b.md": "# B\n\nTo [a](a.md).\n", "x/c.md": "---\nk: v\n---\n\nC\n", "x/d.md": "D\n"} {
@@ -122,11 +123,11 @@ func TestMarkdown_ASecondRunBringsWhatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := r.do(t, append(source, "--dry-run", "--prune")...)
-	lacks(t, plan, "create  x/e.md", "update  b.md", "content", "update  x/c.md", "metadata", "trash   x/d.md", "1 to create, 2 to update, 1 to put into the trash, 1 unchanged")
+	wantWords(t, plan, "create  x/e.md", "update  b.md", "content", "update  x/c.md", "metadata", "trash   x/d.md", "1 to create, 2 to update, 1 to put into the trash, 1 unchanged")
 	if after := r.events(t); after != before {
 		t.Errorf("a dry run made %d events", after-before)
 	}
-	lacks(t, r.do(t, source...), "created 1, updated 2, 1 unchanged", "1 document without a file")
+	wantWords(t, r.do(t, source...), "created 1, updated 2, 1 unchanged", "1 document without a file")
 	if after := r.events(t); after != before+3 {
 		t.Errorf("%d events for three changes", after-before)
 	}
@@ -138,7 +139,7 @@ func TestMarkdown_ASecondRunBringsWhatChanged(t *testing.T) {
 	if n := len(r.list(t, "documents", "list")); n != 4 {
 		t.Errorf("%d documents are left", n)
 	}
-	// A file that comes back brings its document back.
+	// If a deleted file is back, its document is restored.
 	id := r.list(t, "documents", "list", "--sort", "created_at")[0]["id"]
 	putFile(t, dir, "x/d.md", "D again\n")
 	r.json(t, source...)
@@ -150,8 +151,8 @@ func TestMarkdown_ASecondRunBringsWhatChanged(t *testing.T) {
 	}
 }
 
-// What somebody has moved and renamed stays where it is: only fields and text follow the file.
-func TestMarkdown_LeavesPlacesAlone(t *testing.T) {
+// A document that a person has moved stays there: only its fields and its text follow the file.
+func TestMarkdown_KeepsMovedDocuments(t *testing.T) {
 	t.Parallel()
 	r, dir := newRemote(t), t.TempDir()
 	putFile(t, dir, "x/a.md", "A\n")
@@ -174,8 +175,8 @@ func TestMarkdown_LeavesPlacesAlone(t *testing.T) {
 	}
 }
 
-// D123: export, import, export are equal byte for byte, here for this repository's own documentation
-// together with what people make by hand.
+// D123: an export, and another one after an import, are equal byte for byte: for this repository's
+// own documentation and for records that people make.
 func TestMarkdown_RoundTrip(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
@@ -211,7 +212,126 @@ func TestMarkdown_RoundTrip(t *testing.T) {
 	}
 }
 
-// D123: what is refused is refused before anything is written.
+// D164: with --as-project a folder becomes one project with a tree, a second run changes nothing, and
+// an export of it comes back as the same tree with the same files.
+func TestMarkdown_AsProject(t *testing.T) {
+	t.Parallel()
+	r, dir := newRemote(t), t.TempDir()
+	for name, text := range map[string]string{"README.md": "# Start\n\nTo [install](guide/install.md), [more](more/).\n", "guide/index.md": "---\norder: 1\n---\n\n# Guide\n\nSee [install](install.md).\n",
+		"guide/install.md": "# Install\n", "guide/10.md": "", "guide/9.md": "", "more/deep/x.md": "X\n"} {
+		putFile(t, dir, name, text)
+	}
+	source := []string{"import-markdown", dir, "--source", "book", "--as-project"}
+	if plan := r.do(t, append(source, "--dry-run")...); plan != `DO      FILE              TITLE      WHAT
+create  guide/index.md    Guide      new
+create  guide/9.md        · 9        new
+create  guide/10.md       · 10       new
+create  guide/install.md  · Install  new
+create  README.md         Start      new
+create  more/             more       new
+create  more/deep/        · deep     new
+create  more/deep/x.md    · · x      new
+8 to create
+` {
+		t.Errorf("the plan is\n%s", plan)
+	}
+	counts(t, r.json(t, source...), map[string]float64{"created": 8})
+	want := `├── Guide
+│   ├── 9
+│   ├── 10
+│   └── Install
+├── Start
+└── more
+    └── deep
+        └── x
+`
+	if got := r.do(t, "documents", "tree", "book"); got != want {
+		t.Errorf("drew\n%s", got)
+	}
+	before := r.events(t)
+	counts(t, r.json(t, source...), map[string]float64{"created": 0, "updated": 0, "unchanged": 8})
+	if after := r.events(t); after != before {
+		t.Errorf("%d events for nothing", after-before)
+	}
+	if got := r.exported(t, "--project", "book"); !maps.Equal(got, map[string]string{
+		"README.md": "# Start\n\nTo [install](guide/install.md), [more](more/).\n", "guide/index.md": "---\ntitle: Guide\norder: 1\n---\n\n# Guide\n\nSee [install](install.md).\n",
+		"guide/install.md": "# Install\n", "guide/10.md": "", "guide/9.md": "", "more/deep/x.md": "X\n"}) {
+		t.Errorf("exported %q", got)
+	}
+
+	// People add and move documents: the tree is exported as it is now.
+	project := r.list(t, "projects", "list")[0]["id"].(string)
+	r.id(t, "documents", "create", "Install", "--project", project)
+	r.do(t, "documents", "move", r.documentOf(t, "book:more/deep/x.md")["id"].(string), "--parent", r.documentOf(t, "book:guide/9.md")["id"].(string))
+	r.do(t, "documents", "move", "Start", "--before", "Guide")
+	tree := r.do(t, "documents", "tree", "book")
+	out := filepath.Join(t.TempDir(), "out")
+	r.do(t, "export-markdown", out, "--project", "book")
+	first := markdownOf(t, out)
+	if _, there := first["guide/9/x.md"]; !there {
+		t.Errorf("exported %q", slices.Sorted(maps.Keys(first)))
+	}
+	other := r.another(t)
+	other.json(t, "import-markdown", out, "--source", "copy", "--as-project")
+	if got := other.do(t, "documents", "tree", "copy"); got != tree {
+		t.Errorf("the tree\n%sbecame\n%s", tree, got)
+	}
+	if second := other.exported(t, "--project", "copy"); !maps.Equal(first, second) {
+		t.Errorf("%q\nthen\n%q", first, second)
+	}
+
+	// The files decide on the place. A document without a file stays if another is below it.
+	if err := os.RemoveAll(filepath.Join(dir, "guide")); err != nil {
+		t.Fatal(err)
+	}
+	r.do(t, "documents", "move", r.list(t, "documents", "list", "--sort", "created_at", "--limit", "1", "--desc")[0]["id"].(string), "--parent", "Guide")
+	putFile(t, dir, "more/index.md", "# More\n")
+	counts(t, r.json(t, append(source, "--prune")...), map[string]float64{"created": 1, "updated": 3, "unchanged": 0, "trashed": 4, "gone": 1})
+	want = `├── Start
+├── Guide
+│   └── Install
+└── More
+    └── deep
+        └── x
+`
+	if got := r.do(t, "documents", "tree", "book"); got != want {
+		t.Errorf("drew\n%s", got)
+	}
+	putFile(t, dir, "more/deep/a/b/c/y.md", "")
+	sheafWith(t, r.env, "", source...).fails(t, "more/deep/a/b/c is too deep", "more/deep/a/b/c/y.md would be at level 6", "at most 5 levels")
+}
+
+// D164: a real mkdocs project, and its export, become the tree of its nav.
+func TestMarkdown_AsProjectByNav(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	counts(t, r.json(t, "import-markdown", fixtures+"mkdocs-nav", "--source", "alb", "--as-project"), map[string]float64{"created": 22, "updated": 0})
+	want, err := os.ReadFile(fixtures + "mkdocs-nav.tree")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := r.json(t, "documents", "tree", "alb")
+	var got strings.Builder
+	for _, e := range tree["data"].([]any) {
+		e := e.(map[string]any)
+		got.WriteString(strings.Repeat("  ", int(e["depth"].(float64))-1) + e["title"].(string) + "\n")
+	}
+	if got.String() != string(want) {
+		t.Errorf("became\n%s", got.String())
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	r.do(t, "export-markdown", dir, "--project", "alb")
+	other := r.another(t)
+	other.json(t, "import-markdown", dir, "--source", "copy", "--as-project")
+	if a, b := r.do(t, "documents", "tree", "alb"), other.do(t, "documents", "tree", "copy"); a != b {
+		t.Errorf("the tree\n%sbecame\n%s", a, b)
+	}
+	if second := other.exported(t, "--project", "copy"); !maps.Equal(markdownOf(t, dir), second) {
+		t.Errorf("%q", slices.Sorted(maps.Keys(second)))
+	}
+}
+
+// D123: an import that is refused writes nothing.
 func TestMarkdown_RefusedBeforeAnythingIsWritten(t *testing.T) {
 	t.Parallel()
 	r, dir := newRemote(t), t.TempDir()
@@ -253,17 +373,17 @@ func TestMarkdown_RefusedBeforeAnythingIsWritten(t *testing.T) {
 	}
 }
 
-// D123: a page that only the ids of its links would make too long is imported with the links that it has, and the
-// command says so; of MDX it says that JSX is shown as text.
-func TestMarkdown_WhatStaysIsSaid(t *testing.T) {
+// D123: if the ids of its links would make a page too long, it is imported with its old links, and
+// the command says so. For MDX the command says that JSX is shown as text.
+func TestMarkdown_ReportsKeptLinksAndMDX(t *testing.T) {
 	t.Parallel()
 	r, dir := newRemote(t), t.TempDir()
 	big := strings.Repeat("[a](b.mdx) ", sheaf.MaxContent/20)
 	putFile(t, dir, "big.md", big)
 	putFile(t, dir, "b.mdx", "import X from 'x';\n\n# Tabs\n\n<X>[big](big.md)</X>\n")
-	lacks(t, r.do(t, "import-markdown", dir, "--source", "s", "--dry-run"), "create  big.md", "new, links to other files kept: ids would make the text too long",
+	wantWords(t, r.do(t, "import-markdown", dir, "--source", "s", "--dry-run"), "create  big.md", "new, links to other files kept: ids would make the text too long",
 		"create  b.mdx", "Tabs", "new, JSX shown as text")
-	lacks(t, r.do(t, "import-markdown", dir, "--source", "s"), "created 2", "1 file of MDX: JSX is shown as text", "big.md: its links to other files are kept")
+	wantWords(t, r.do(t, "import-markdown", dir, "--source", "s"), "created 2", "1 file of MDX: JSX is shown as text", "big.md: its links to other files are kept")
 	page := r.documentOf(t, "s:big.md")
 	if page["content"] != big {
 		t.Errorf("the text has %d bytes, want %d", len(page["content"].(string)), len(big))
@@ -299,14 +419,14 @@ func TestMarkdown_AnArchive(t *testing.T) {
 	}
 	counts(t, r.json(t, "import-markdown", path, "--source", "outline"), map[string]float64{"created": 4, "uploaded": 2, "pictures": 0, "other_files": 0})
 	want := markdownOf(t, fixtures+"outline")
-	// Links are written in one way.
+	// All links are written in the same form.
 	want["Engineering/Onboarding.md"] = strings.ReplaceAll(want["Engineering/Onboarding.md"], "(./", "(")
 	if got := r.exported(t); !maps.Equal(got, want) {
 		t.Errorf("exported %q", got)
 	}
 }
 
-func TestMarkdown_ExportsIntoAnEmptyFolderAlone(t *testing.T) {
+func TestMarkdown_ExportsOnlyIntoAnEmptyFolder(t *testing.T) {
 	t.Parallel()
 	r, dir := newRemote(t), t.TempDir()
 	sheafWith(t, r.env, "", "export-markdown", filepath.Join(dir, "out")).fails(t, "no document to export")
@@ -316,7 +436,7 @@ func TestMarkdown_ExportsIntoAnEmptyFolderAlone(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	lacks(t, r.do(t, "export-markdown", filepath.Join(dir, "empty")), "wrote 1 file to")
+	wantWords(t, r.do(t, "export-markdown", filepath.Join(dir, "empty")), "wrote 1 file to")
 	if got := markdownOf(t, dir); !maps.Equal(got, map[string]string{"empty/One.md": ""}) {
 		t.Errorf("wrote %q", got)
 	}

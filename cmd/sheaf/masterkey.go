@@ -23,23 +23,22 @@ const (
 	masterKeySetting = store.KeyCheckSetting
 )
 
-// masterKey returns the key of this database: the one in the settings, else the one in the data
-// folder. Only a database that has none yet gets a new one. Whoever comes with another key is
-// refused.
+// masterKey returns the key of this database: the one in the settings, or else the one in the data
+// folder. A database without a key gets a new one. A key that is not the database's is refused.
 func (p *program) masterKey(ctx context.Context, st *store.Store, s *config.Settings) ([]byte, error) {
-	key, from, err := keyAtHand(s)
+	key, from, err := localKey(s)
 	if errors.Is(err, os.ErrNotExist) {
 		return p.newMasterKey(ctx, st, from)
 	}
 	if err == nil {
-		err = agreeOnKey(ctx, st, key, from)
+		err = adoptKey(ctx, st, key, from)
 	}
 	return key, err
 }
 
-// keyAtHand returns the key in the settings, else the one in the data folder, and where it came
-// from; os.ErrNotExist when there is neither.
-func keyAtHand(s *config.Settings) (key []byte, from string, err error) {
+// localKey returns the key in the settings, or else the one in the data folder, and its source. It
+// returns os.ErrNotExist if there is neither.
+func localKey(s *config.Settings) (key []byte, from string, err error) {
 	if s.MasterKey != nil {
 		return s.MasterKey.Reveal(), "--master-key", nil
 	}
@@ -48,15 +47,15 @@ func keyAtHand(s *config.Settings) (key []byte, from string, err error) {
 	return key, from, err
 }
 
-// newMasterKey makes a key. Its file is written before the database knows of it: a crash between
-// the two leaves a key that the next start takes, never a database whose key is lost.
+// newMasterKey makes a key. It writes the file before the database: after a crash between the two,
+// the next start uses the key in the file, and no database loses its key.
 func (p *program) newMasterKey(ctx context.Context, st *store.Store, path string) ([]byte, error) {
 	_, known, err := keyCheck(ctx, st)
 	if err != nil {
 		return nil, err
 	}
 	if known {
-		return nil, otherKey(path + " does not exist")
+		return nil, errOtherKey(path + " does not exist")
 	}
 	key := make([]byte, masterKeySize)
 	if _, err := io.ReadFull(p.Random, key); err != nil {
@@ -66,16 +65,16 @@ func (p *program) newMasterKey(ctx context.Context, st *store.Store, path string
 		return nil, err
 	}
 	err = writeFile(path, []byte(base64.StdEncoding.EncodeToString(key)+"\n"))
-	if errors.Is(err, os.ErrExist) { // another node, just now, in the same folder
+	if errors.Is(err, os.ErrExist) { // another node has just written it
 		if key, err = readMasterKey(path); err == nil {
-			err = agreeOnKey(ctx, st, key, path)
+			err = adoptKey(ctx, st, key, path)
 		}
 		return key, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the master key cannot be written: %w", err)
 	}
-	if err := agreeOnKey(ctx, st, key, path); err != nil {
+	if err := adoptKey(ctx, st, key, path); err != nil {
 		os.Remove(path) // it never encrypted anything
 		return nil, err
 	}
@@ -95,7 +94,7 @@ func readMasterKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// keyCheck returns the value by which the database knows its master key.
+// keyCheck returns the check value of the database's master key.
 func keyCheck(ctx context.Context, st *store.Store) (check string, known bool, err error) {
 	err = st.Read(ctx, func(r *store.Reader) error {
 		check, known, err = r.Setting(masterKeySetting)
@@ -104,9 +103,9 @@ func keyCheck(ctx context.Context, st *store.Store) (check string, known bool, e
 	return check, known, err
 }
 
-// agreeOnKey makes the key that of the database if it has none, and refuses it if it has another.
-// from is where the key came from.
-func agreeOnKey(ctx context.Context, st *store.Store, key []byte, from string) error {
+// adoptKey stores the key's check value if the database has none. If the database has another key,
+// it returns an error that names `from`, the source of this one.
+func adoptKey(ctx context.Context, st *store.Store, key []byte, from string) error {
 	mine, kept := checkValue(key), ""
 	err := st.Write(ctx, func(tx *store.Tx) error {
 		won, err := tx.KeepSetting(masterKeySetting, mine)
@@ -116,19 +115,19 @@ func agreeOnKey(ctx context.Context, st *store.Store, key []byte, from string) e
 		return err
 	})
 	if err == nil && !hmac.Equal([]byte(kept), []byte(mine)) {
-		err = otherKey(from + " is another key")
+		err = errOtherKey(from + " is another key")
 	}
 	return err
 }
 
-// checkValue is what the database keeps of the key: it proves which one it was and gives nothing of
-// it away.
+// checkValue returns what the database stores of the key. It identifies the key and reveals nothing
+// of it.
 func checkValue(key []byte) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("sheaf master key check v1"))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-func otherKey(why string) error {
+func errOtherKey(why string) error {
 	return fmt.Errorf("this database was made with a master key that is not here: %s; copy %s from the data folder of the node that made it, or give its content as --master-key", why, masterKeyFile)
 }

@@ -11,9 +11,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// D140: sheaf mcp offers to a host that starts programs what the server offers at /mcp, tool by tool,
-// and what it is refused in the same words.
-func TestMCP_TheBridgeIsAsTheServer(t *testing.T) {
+// D140: sheaf mcp offers a host the same tools as the server's /mcp, with the same errors.
+func TestMCP_TheBridgeOffersTheToolsOfTheServer(t *testing.T) {
 	t.Parallel()
 	s := start(t, "--data", t.TempDir())
 	key := s.stdout.wait(t, `(shf_[0-9A-Za-z]{40,})`, s.ended)
@@ -54,7 +53,7 @@ func TestMCP_TheBridgeIsAsTheServer(t *testing.T) {
 	}
 }
 
-// D140: a script that ends its input at once is answered all that it asked.
+// D140: a script that closes its input at once gets the answers to all its requests.
 func TestMCP_AnswersAfterTheEndOfTheInput(t *testing.T) {
 	t.Parallel()
 	s := start(t, "--data", t.TempDir())
@@ -71,7 +70,8 @@ func TestMCP_AnswersAfterTheEndOfTheInput(t *testing.T) {
 	}
 }
 
-// D145: as at the server, an id that cannot be answered as it was sent is refused, and nothing is done.
+// D145: as by the server, a request whose id cannot be returned unchanged is refused, and nothing
+// is done.
 func TestMCP_TheBridgeRefusesIDsThatItCannotAnswer(t *testing.T) {
 	t.Parallel()
 	s := start(t, "--data", t.TempDir())
@@ -97,17 +97,17 @@ func TestMCP_TheBridgeRefusesIDsThatItCannotAnswer(t *testing.T) {
 	}
 }
 
-// What is wrong with the key or the address is told before the first message, and nothing goes to
-// standard output.
-func TestMCP_SaysWhatIsWrong(t *testing.T) {
+// An error of the key or the address is reported before the first message, and nothing is written
+// to standard output.
+func TestMCP_ReportsErrorsOfKeyAndAddress(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
 	sheafWith(t, r.env, "", "mcp", "--api-key", "shf_x").fails(t, "malformed")
 	sheafWith(t, r.env, "", "mcp", "--server", "http://127.0.0.1:1").fails(t, "nothing answers at http://127.0.0.1:1")
-	sheafWith(t, r.env, "", "mcp").fails(t, "has no /mcp") // a server from before it had one
+	sheafWith(t, r.env, "", "mcp").fails(t, "has no /mcp") // an older server
 }
 
-// bridged begins a session with sheaf mcp, run in this process.
+// bridged opens a session with sheaf mcp, which runs in this process.
 func bridged(t *testing.T, e environment) *sdk.ClientSession {
 	t.Helper()
 	theirs, mine := io.Pipe()
@@ -151,7 +151,7 @@ func (k asKey) RoundTrip(r *http.Request) (*http.Response, error) {
 	return k.next.RoundTrip(r)
 }
 
-// toolsOf are the tools as a host is shown them.
+// toolsOf returns the tools as a host sees them.
 func toolsOf(t *testing.T, s *sdk.ClientSession) string {
 	t.Helper()
 	list, err := s.ListTools(t.Context(), nil)
@@ -165,7 +165,7 @@ func toolsOf(t *testing.T, s *sdk.ClientSession) string {
 	return string(b)
 }
 
-// asked calls a tool and returns what it says.
+// asked calls a tool and returns its text.
 func asked(t *testing.T, s *sdk.ClientSession, tool string, in any) (said string) {
 	t.Helper()
 	out, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: in})

@@ -7,11 +7,12 @@ import (
 	"sheaf.dev/internal/media"
 )
 
-// mediaFolder is where the bytes of media are in the data folder.
+// mediaFolder is the folder for the bytes of media within the data folder.
 const mediaFolder = "media"
 
-// media returns what keeps the bytes of media: a bucket, or beside SQLite a folder. With PostgreSQL
-// and no bucket it is nil: several nodes would each have files that the others lack.
+// media returns the store of the bytes of media: a bucket, or with SQLite a folder. With PostgreSQL
+// and no bucket it returns nil, because each of several nodes would have files that the others
+// lack.
 func (p *program) media(s config.StoreSettings) (media.Store, error) {
 	switch {
 	case s.MediaURL != "":

@@ -15,17 +15,18 @@ import (
 )
 
 const (
-	// scrubEvery is how often the scrub goes on, and scrubFirst how long after the start.
+	// scrubEvery is the interval of the scrub, and scrubFirst the pause before the first one.
 	scrubEvery = 6 * time.Hour
 	scrubFirst = 5 * time.Minute
-	// maxScrubs is how many files the scrub reads each time. The next time it goes on after them.
+	// maxScrubs bounds the files of one scrub. The next one continues after them.
 	maxScrubs = 50_000
-	// scrubPiece is what the smallest read counts: opening a file costs too.
+	// scrubPiece is the least number of bytes that a read counts as, because opening a file costs
+	// too.
 	scrubPiece = 16 << 10
 )
 
-// mediaScrub reads the bytes of media in the background and finds damaged ones before a reader does. What it
-// finds is logged, counted for the metrics, and decides what readers get.
+// mediaScrub reads the bytes of media in the background and finds damaged ones before a reader
+// does. It logs them and counts them for the metrics, and readers of a damaged medium get an error.
 type mediaScrub struct {
 	store *store.Store
 	log   *slog.Logger
@@ -50,7 +51,7 @@ func newMediaScrub(c *config.Settings, st *store.Store, files media.Store, a *ap
 
 func (s *mediaScrub) register(r prometheus.Registerer) { r.MustRegister(s.bytes, s.faulty, s.reads) }
 
-// run looks at media every scrubEvery, of several nodes one at a time, until ctx ends.
+// run verifies media every scrubEvery until ctx ends. Only one of several nodes does so at a time.
 func (s *mediaScrub) run(ctx context.Context) error {
 	next := time.NewTimer(scrubFirst)
 	defer next.Stop()
@@ -60,17 +61,17 @@ func (s *mediaScrub) run(ctx context.Context) error {
 			return nil
 		case <-next.C:
 		}
-		if err := s.store.Alone(ctx, "media scrub", s.look); err != nil && ctx.Err() == nil {
+		if err := s.store.Alone(ctx, "media scrub", s.check); err != nil && ctx.Err() == nil {
 			s.log.Warn("could not verify all files of media", "error", err)
 		}
 		next.Reset(scrubEvery)
 	}
 }
 
-// look verifies the next files, and those that were faulty before.
-func (s *mediaScrub) look(ctx context.Context) error {
+// check verifies the next files, and those that were faulty before.
+func (s *mediaScrub) check(ctx context.Context) error {
 	found := 0
-	err := s.round.look(ctx, func(f doctor.Finding) {
+	err := s.round.check(ctx, func(f doctor.Finding) {
 		if found++; found <= maxLoggedViolations {
 			s.log.Error("found a medium without its bytes", "workspace_id", f.Workspace, "text", f.Text)
 		}
@@ -81,7 +82,7 @@ func (s *mediaScrub) look(ctx context.Context) error {
 	return err
 }
 
-// pace counts n bytes, and blocks for as long as they take at the rate.
+// pace counts n bytes, and blocks for the time that reading them takes at the rate.
 func (s *mediaScrub) pace(ctx context.Context, n int) error {
 	s.bytes.Add(float64(n))
 	wait := time.NewTimer(time.Duration(max(n, scrubPiece)) * time.Second / time.Duration(s.rate))

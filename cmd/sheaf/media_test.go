@@ -19,8 +19,8 @@ func TestMedia_OnTheCommandLine(t *testing.T) {
 	if made["filename"] != "notes.txt" || made["document_id"] != document || made["bytes"] != float64(10) {
 		t.Errorf("made %v", made)
 	}
-	lacks(t, r.do(t, "media", "list", "--document", document), id, "notes.txt")
-	lacks(t, r.do(t, "media", "get", id), "media:"+id, "application/octet-stream")
+	wantWords(t, r.do(t, "media", "list", "--document", document), id, "notes.txt")
+	wantWords(t, r.do(t, "media", "get", id), "media:"+id, "application/octet-stream")
 	if got := r.do(t, "media", "download", id, "-"); got != "some words" {
 		t.Errorf("downloaded %q", got)
 	}

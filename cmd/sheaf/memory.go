@@ -13,17 +13,18 @@ import (
 
 const (
 	// headroom is how far the heap may grow beyond twice the bytes in use before it is collected.
-	// Without it a server that holds 10 MB collects at each 10 MB that it allocates, dozens of
-	// times a second: a sixth of its CPU.
+	// Without it, a server that uses 10 MB would collect after every 10 MB of allocation, dozens of
+	// times a second, which takes a sixth of its CPU.
 	headroom = 32 << 20
-	// beside is the part of a container's memory for what the collector does not count: SQLite's caches,
-	// and the kernel's buffers of files and sockets.
+	// beside is the part of a container's memory for what the collector does not count: SQLite's
+	// caches, and the kernel's buffers of files and sockets.
 	beside = 64 << 20
 )
 
-// takeMemory returns how many bytes the process may use, and sets the collector's limit. If GOMEMLIMIT is
-// set, that counts. release undoes it.
-func (p *program) takeMemory() (memory int64, release func()) {
+// limitMemory returns the number of bytes that the process may use, and sets the collector's limit.
+// If GOMEMLIMIT is set, that is the limit. It also allocates the headroom: memory that is never
+// touched, and so never resident, but that the collector counts. release frees it.
+func (p *program) limitMemory() (memory int64, release func()) {
 	root := os.DirFS("/")
 	memory = min(machineMemory(root), containerMemory(root))
 	if _, set := p.Env("GOMEMLIMIT"); set {
@@ -31,20 +32,14 @@ func (p *program) takeMemory() (memory int64, release func()) {
 	} else if limit := containerMemory(root); limit != math.MaxInt64 {
 		debug.SetMemoryLimit(collectorLimit(limit))
 	}
-	return memory, reserveHeadroom()
+	reserve := make([]byte, headroom)
+	return memory, func() { runtime.KeepAlive(reserve) }
 }
 
-// collectorLimit returns the collector's limit for a container's memory. It includes the headroom, which is
-// never resident.
+// collectorLimit returns the collector's limit for a container's memory. It includes the headroom,
+// which is never resident.
 func collectorLimit(memory int64) int64 {
 	return max(memory-max(beside, memory/10), memory/2) + headroom
-}
-
-// reserveHeadroom allocates memory that is never touched, and so never resident, but that the collector
-// counts. release frees it.
-func reserveHeadroom() (release func()) {
-	reserve := make([]byte, headroom)
-	return func() { runtime.KeepAlive(reserve) }
 }
 
 // machineMemory returns the memory of the machine, or the largest number if it is unknown.
@@ -60,9 +55,9 @@ func machineMemory(root fs.FS) int64 {
 	return math.MaxInt64
 }
 
-// containerMemory returns the lowest limit of the process's control groups, of version 1 or 2, or the
-// largest number if there is none. A container may see its group under its outer name or as the root, so
-// every folder on the way up is read, and missing ones are ignored.
+// containerMemory returns the lowest limit of the process's control groups, of version 1 or 2, or
+// the largest number if there is none. A container may see its group under its outer name or as the
+// root, so every folder on the way up is read, and missing ones are ignored.
 func containerMemory(root fs.FS) int64 {
 	b, _ := fs.ReadFile(root, "proc/self/cgroup")
 	least := int64(math.MaxInt64)
@@ -90,7 +85,8 @@ func containerMemory(root fs.FS) int64 {
 	return least
 }
 
-// readLimit returns the number in a file, or the largest number if there is none or if it means no limit.
+// readLimit returns the number in a file, or the largest number if there is none or if it means no
+// limit.
 func readLimit(root fs.FS, name string) int64 {
 	b, err := fs.ReadFile(root, name)
 	if err != nil {

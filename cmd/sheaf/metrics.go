@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sheaf.dev/internal/door"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/obs"
@@ -17,9 +18,9 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// metricsWorker serves the metrics on a listener of their own until its context ends. Nobody waits
-// for a scrape under way. They are registered before it returns: what the first request does is
-// counted.
+// metricsWorker returns the worker that serves the metrics on their own listener until its context
+// ends. It does not wait for a scrape in flight. The metrics are registered before metricsWorker
+// returns, so that the first request is counted.
 func metricsWorker(l net.Listener, log *slog.Logger, register ...func(prometheus.Registerer)) func(context.Context) error {
 	registry := obs.NewMetrics()
 	for _, r := range register {
@@ -35,9 +36,10 @@ func metricsWorker(l net.Listener, log *slog.Logger, register ...func(prometheus
 	}
 }
 
-// load is what clients ask of this process.
+// load has the sources of the metrics about the load by clients.
 type load struct {
 	front    *front.Front
+	keys     *door.Door
 	api      *httpapi.Server
 	requests *obs.Routes
 	clients  *connections
@@ -45,7 +47,7 @@ type load struct {
 	texts    *render.Renderer
 }
 
-// register adds what an operator watches to see whether there is room left.
+// register adds the metrics that show whether the server has capacity left.
 func (l load) register(r prometheus.Registerer) {
 	gauge := func(name, help string, value func() float64) {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
@@ -62,13 +64,13 @@ func (l load) register(r prometheus.Registerer) {
 			return float64(n)
 		})
 	}
-	counter("sheaf_http_rate_limited_total", "Requests that the rate limit refused.", func() float64 { return float64(l.api.Load().Limited) })
+	counter("sheaf_http_rate_limited_total", "Requests that the rate limit refused.", func() float64 { return float64(l.keys.Limited()) })
 	counter("sheaf_page_cache_hits_total", "Answers that came from the cache.", func() float64 { return float64(l.api.Load().PageHits) })
-	counter("sheaf_page_cache_misses_total", "Answers of projects, folders, documents and brandings that were made anew.", func() float64 { return float64(l.api.Load().PageMisses) })
-	gauge("sheaf_page_cache_bytes", "What the cache of answers holds.", func() float64 { return float64(l.api.Load().PageBytes) })
-	gauge("sheaf_requests_working", "Requests in work, those that wait for the store included.", func() float64 { return float64(l.front.Load().Working) })
+	counter("sheaf_page_cache_misses_total", "Answers about projects, folders, documents and brandings that were not in the cache.", func() float64 { return float64(l.api.Load().PageMisses) })
+	gauge("sheaf_page_cache_bytes", "Size of the answer cache.", func() float64 { return float64(l.api.Load().PageBytes) })
+	gauge("sheaf_requests_working", "Requests in progress, including those that wait for the store.", func() float64 { return float64(l.front.Load().Working) })
 	gauge("sheaf_request_body_bytes", "Bytes of large bodies that are held.", func() float64 { return float64(l.front.Load().Bodies) })
-	gauge("sheaf_answer_bytes", "Bytes of large answers that were not taken yet.", func() float64 { return float64(l.front.Load().Answers) })
+	gauge("sheaf_answer_bytes", "Bytes of large answers that clients have not read yet.", func() float64 { return float64(l.front.Load().Answers) })
 	gauge("sheaf_event_streams", "Open event streams.", func() float64 { return float64(l.front.Load().Streams) })
 	gauge("sheaf_render_waiting", "Texts that wait for their turn to be rendered.", func() float64 {
 		waiting, _ := l.texts.Load()
@@ -79,9 +81,9 @@ func (l load) register(r prometheus.Registerer) {
 		return float64(refused)
 	})
 	gauge("sheaf_connections", "Open connections of clients.", func() float64 { return float64(l.clients.opened()) })
-	counter("sheaf_requests_refused_total", "Requests that were refused with 503 for want of room.", func() float64 { return float64(l.front.Load().Refused) })
-	counter("sheaf_connections_refused_total", "Connections that were closed for want of room.", func() float64 { return float64(l.clients.full.Load()) })
-	counter("sheaf_connections_address_refused_total", "Connections that were closed because their address held its share.", func() float64 { return float64(l.clients.over.Load()) })
+	counter("sheaf_requests_refused_total", "Requests that were refused with 503 because the server was full.", func() float64 { return float64(l.front.Load().Refused) })
+	counter("sheaf_connections_refused_total", "New connections that were closed because the maximum was reached.", func() float64 { return float64(l.clients.full.Load()) })
+	counter("sheaf_connections_address_refused_total", "New connections that were closed because their address had its maximum.", func() float64 { return float64(l.clients.over.Load()) })
 	counter("sheaf_connections_idle_closed_total", "Idle connections that were closed to admit others.", func() float64 { return float64(l.clients.closed.Load()) })
 }
 

@@ -12,7 +12,7 @@ import (
 	"sheaf.dev/internal/sheaftest/redistest"
 )
 
-func TestMetrics_TellOfRequestsAndTheStore(t *testing.T) {
+func TestMetrics_ShowRequestsAndTheStore(t *testing.T) {
 	t.Parallel()
 	addr := freeAddress(t)
 	s := start(t, "--data", t.TempDir(), "--metrics-addr", addr, "--rate-limit", "business=4")
@@ -74,7 +74,7 @@ func metricsPage(t *testing.T) map[string]bool {
 	return names
 }
 
-// The page describes every metric, and no other.
+// The page describes all metrics, and no others.
 func TestMetrics_AreAllDescribed(t *testing.T) {
 	t.Parallel()
 	addr := freeAddress(t)
@@ -84,7 +84,7 @@ func TestMetrics_AreAllDescribed(t *testing.T) {
 	described := metricsPage(t)
 	exported := map[string]bool{}
 	var page string
-	// Those that ask the store are left out where it answers late, as on a busy machine.
+	// Metrics that read the store are missing if it answers late, as on a busy machine.
 	sheaftest.Within(5*time.Minute, func() bool {
 		page = body(t, "http://"+addr+"/metrics")
 		for name := range described {
@@ -113,8 +113,8 @@ func TestMetrics_AreAllDescribed(t *testing.T) {
 	}
 }
 
-// The deliveries to an endpoint that is not there show.
-func TestMetrics_TellOfDeliveries(t *testing.T) {
+// The metrics show failed deliveries.
+func TestMetrics_ShowDeliveries(t *testing.T) {
 	t.Parallel()
 	addr := freeAddress(t)
 	s := start(t, "--data", t.TempDir(), "--metrics-addr", addr, "--webhook-retry-delays", "1h,1h,1h", "--webhook-allow-cidr", "127.0.0.0/8")

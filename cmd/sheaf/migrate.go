@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"sheaf.dev/internal/cli"
-	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -32,9 +31,17 @@ func (c *migrateCommand) Run(ctx context.Context, p *program) error {
 			return err
 		}
 	}
-	schema, err := readSchema(ctx, settings)
-	if err != nil {
-		return err
+	var schema store.Schema // if there is no database, --status does not create one
+	_, err = os.Stat(filepath.Join(settings.Data, store.FileName))
+	if settings.DatabaseURL != "" || !os.IsNotExist(err) {
+		st, err := openStore(ctx, storeOptions(settings))
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		if schema, err = st.Schema(ctx); err != nil {
+			return err
+		}
 	}
 	if err := schema.Serves(); err != nil && !c.Status {
 		return err
@@ -43,29 +50,11 @@ func (c *migrateCommand) Run(ctx context.Context, p *program) error {
 		o.Int("schema", schema.Version)
 		o.Int("program", store.Latest)
 		o.Bool("usable", schema.Serves() == nil)
-	}), func() string { return schemaText(schema) })
-}
-
-// readSchema changes nothing: where there is no database, it makes none.
-func readSchema(ctx context.Context, s config.StoreSettings) (store.Schema, error) {
-	if s.DatabaseURL == "" {
-		if _, err := os.Stat(filepath.Join(s.Data, store.FileName)); os.IsNotExist(err) {
-			return store.Schema{}, nil
+	}), func() string {
+		text := fmt.Sprintf("the database has schema %d, this program has %d\n", schema.Version, store.Latest)
+		if err := schema.Serves(); err != nil {
+			text += err.Error() + "\n"
 		}
-	}
-	st, err := openStore(ctx, storeOptions(s))
-	if err != nil {
-		return store.Schema{}, err
-	}
-	defer st.Close()
-	return st.Schema(ctx)
-}
-
-// schemaText says what schema there is and whether this program can serve it.
-func schemaText(s store.Schema) string {
-	text := fmt.Sprintf("the database has schema %d, this program has %d\n", s.Version, store.Latest)
-	if err := s.Serves(); err != nil {
-		text += err.Error() + "\n"
-	}
-	return text
+		return text
+	})
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An argument or a flag that is no id is a name, where one record alone has it.
-func TestNames_StandForIDs(t *testing.T) {
+// An argument or a flag that is no id is a name, which exactly one record must have.
+func TestNames_CanReplaceIDs(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
 	folder := r.id(t, "folders", "create", "Products")
@@ -33,12 +33,12 @@ func TestNames_StandForIDs(t *testing.T) {
 	if got := r.json(t, "webhooks", "get", "Build"); got["id"] != hook {
 		t.Errorf("the webhook: %v", got)
 	}
-	lacks(t, r.do(t, "documents", "delete", "Start"), "deleted document "+document)
+	wantWords(t, r.do(t, "documents", "delete", "Start"), "deleted document "+document)
 	if got := r.json(t, "documents", "restore", "Start"); got["id"] != document {
 		t.Errorf("restored %v", got)
 	}
 
-	// The same name twice is nobody's, unless one of them has it as it was typed.
+	// Two records with the same name are an error, unless exactly one has it as it was typed.
 	other := r.id(t, "projects", "create", "my handbook")
 	if got := r.json(t, "projects", "get", "my handbook"); got["id"] != other {
 		t.Errorf("as it was typed: %v", got)
@@ -52,7 +52,7 @@ func TestNames_StandForIDs(t *testing.T) {
 	}
 }
 
-// Where there is one workspace, nobody needs to name it; where there are several, its name does.
+// If there is one workspace, the flag is not needed. If there are several, the name is enough.
 func TestWorkspace_NeedsNoNameWhereThereIsOne(t *testing.T) {
 	t.Parallel()
 	data := []string{"--data", filepath.Join(t.TempDir(), "data")}
@@ -79,7 +79,7 @@ func TestWorkspace_NeedsNoNameWhereThereIsOne(t *testing.T) {
 	sheaf("workspace", "set-plan", "Nowhere", "pro").fails(t, "neither an id nor the name of a workspace")
 }
 
-// Links lead to the server that runs, whatever port it took, unless somebody says another address.
+// Links have the address of the running server with its port, unless a flag names another address.
 func TestLinks_LeadToTheServerThatRuns(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
@@ -98,8 +98,8 @@ func TestLinks_LeadToTheServerThatRuns(t *testing.T) {
 	}
 }
 
-// A typo is told in one line, with what may have been meant and how the command is used.
-func TestTypos_AreToldInOneLine(t *testing.T) {
+// The error of a typo is one line, with the probable word and the usage of the command.
+func TestTypos_AreReportedInOneLine(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"projcts":                       `sheaf: unknown command projcts: did you mean projects? Usage: sheaf <command>; sheaf --help says more`,
@@ -122,16 +122,16 @@ func TestTypos_AreToldInOneLine(t *testing.T) {
 	}
 }
 
-// A variable that looks like a setting and is none is told.
+// There is a warning of a variable that looks like a setting but is none.
 func TestVariables_ThatAreNoSettings(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
 	r.env["SHEAF_SECRET"], r.env["SHEAF_APIKEY"] = "a", "b"
 	got := sheafWith(t, r.env, "", "projects", "list")
-	if got.code != 0 || got.stderr != "sheaf: warning: SHEAF_APIKEY is no setting and is ignored: did you mean SHEAF_API_KEY?\n" {
+	if got.code != 0 || got.stderr != "sheaf: warning: SHEAF_APIKEY is not a setting and is ignored: did you mean SHEAF_API_KEY?\n" {
 		t.Errorf("a command: %+v", got)
 	}
-	if got := sheafWith(t, r.env, "", "config"); got.code != 0 || !strings.Contains(got.stderr, "SHEAF_SECRET is no setting") {
+	if got := sheafWith(t, r.env, "", "config"); got.code != 0 || !strings.Contains(got.stderr, "SHEAF_SECRET is not a setting") {
 		t.Errorf("config: %+v", got)
 	}
 }

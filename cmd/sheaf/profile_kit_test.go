@@ -9,7 +9,7 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// remote is a server for the commands that talk to one, and what they find in their environment.
+// remote is a server for the commands that talk to one, and their environment.
 type remote struct {
 	*apitest.API
 	*apitest.Workspace
@@ -23,31 +23,31 @@ func newRemote(t *testing.T) *remote {
 	return &remote{a, w, environment{"SHEAF_SERVER": a.Server.URL, "SHEAF_API_KEY": w.Key(), "HOME": t.TempDir()}}
 }
 
-// do runs a command that must succeed and returns what it printed.
+// do runs a command, which must succeed, and returns its output.
 func (r *remote) do(t *testing.T, args ...string) string {
 	t.Helper()
 	return sheafWith(t, r.env, "", args...).succeeds(t)
 }
 
-// json runs a command with --json and returns the object that it printed.
+// json runs a command with --json and returns the object of the output.
 func (r *remote) json(t *testing.T, args ...string) map[string]any {
 	t.Helper()
 	return decoded[map[string]any](t, r.do(t, append(args, "--json")...))
 }
 
-// list runs a command with --json and returns the array that it printed.
+// list runs a command with --json and returns the array of the output.
 func (r *remote) list(t *testing.T, args ...string) []map[string]any {
 	t.Helper()
 	return decoded[[]map[string]any](t, r.do(t, append(args, "--json")...))
 }
 
-// id runs a command that makes something, and returns its id.
+// id runs a command that creates a record, and returns its id.
 func (r *remote) id(t *testing.T, args ...string) string {
 	t.Helper()
 	return r.json(t, args...)["id"].(string)
 }
 
-// background is a command that runs until it is ended.
+// background is a command that runs until end is called.
 type background struct {
 	stdout, stderr tail
 	code           int
@@ -55,7 +55,7 @@ type background struct {
 	cancel         context.CancelFunc
 }
 
-func (r *remote) begin(t *testing.T, args ...string) *background {
+func (r *remote) start(t *testing.T, args ...string) *background {
 	t.Helper()
 	b := &background{ended: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -69,7 +69,7 @@ func (r *remote) begin(t *testing.T, args ...string) *background {
 	return b
 }
 
-// end ends it as an interrupt does, which is a success.
+// end interrupts it, and checks for exit 0.
 func (b *background) end(t *testing.T) {
 	t.Helper()
 	b.cancel()
@@ -79,7 +79,7 @@ func (b *background) end(t *testing.T) {
 	}
 }
 
-// says waits for a line that has all the words, in their order, and returns it.
+// says waits for a line with all the words, in this order, and returns it.
 func (b *background) says(t *testing.T, words ...string) string {
 	t.Helper()
 	found := b.stdout.wait(t, `(?m)^(.*`+strings.Join(words, ".*")+`.*)\n`, b.ended)
@@ -89,8 +89,8 @@ func (b *background) says(t *testing.T, words ...string) string {
 	return found
 }
 
-// lacks fails when a word of the text is missing.
-func lacks(t *testing.T, text string, words ...string) {
+// wantWords fails if a word is missing in the text.
+func wantWords(t *testing.T, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
 		if !strings.Contains(text, w) {

@@ -13,7 +13,7 @@ func TestProfile_KeepsAddressAndKey(t *testing.T) {
 	path := filepath.Join(home, ".config", "sheaf", "profile.json")
 	plain := environment{"HOME": home}
 	got := sheafWith(t, plain, r.env["SHEAF_API_KEY"]+"\n", "profile", "set", "--server", r.Server.URL+"/").succeeds(t)
-	lacks(t, got, r.Server.URL, "Acme", "business", path)
+	wantWords(t, got, r.Server.URL, "Acme", "business", path)
 	if m := mode(t, path); m != 0o600 {
 		t.Errorf("its mode is %v", m)
 	}
@@ -21,14 +21,14 @@ func TestProfile_KeepsAddressAndKey(t *testing.T) {
 		t.Errorf("its folder's mode is %v", m)
 	}
 	sheafWith(t, plain, "", "projects", "create", "a").succeeds(t)
-	lacks(t, sheafWith(t, plain, "", "profile", "show").succeeds(t), "Acme", string(r.ID))
+	wantWords(t, sheafWith(t, plain, "", "profile", "show").succeeds(t), "Acme", string(r.ID))
 
-	// Its key is for its server alone.
+	// Its key is sent only to its server.
 	sheafWith(t, plain, "", "projects", "list", "--server", "http://127.0.0.1:1").fails(t, "no API key for http://127.0.0.1:1", r.Server.URL)
 	elsewhere := environment{"HOME": home, "SHEAF_SERVER": "http://127.0.0.1:1"}
 	sheafWith(t, elsewhere, "", "projects", "list").fails(t, "no API key for")
 
-	// What does not work is not kept.
+	// A login that does not work is not stored.
 	sheafWith(t, plain, "nonsense\n", "profile", "set").fails(t, "API key")
 	sheafWith(t, plain, "", "profile", "set").fails(t, "no API key")
 	sheafWith(t, plain, "", "profile", "show").succeeds(t)
@@ -36,7 +36,7 @@ func TestProfile_KeepsAddressAndKey(t *testing.T) {
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	sheafWith(t, plain, "", "profile", "show").fails(t, "others may read", "chmod 600")
+	sheafWith(t, plain, "", "profile", "show").fails(t, "other users may read", "chmod 600")
 	sheafWith(t, plain, "", "profile", "remove").succeeds(t)
 	sheafWith(t, plain, "", "profile", "show").fails(t, "no API key")
 	sheafWith(t, plain, "", "profile", "remove").succeeds(t)
@@ -57,7 +57,7 @@ func TestAPIKey_FromAFile(t *testing.T) {
 	sheafWith(t, r.env, "", "profile", "show").fails(t, "cannot be read")
 }
 
-// XDG_CONFIG_HOME moves the profile; without a home there is none, and flags do.
+// XDG_CONFIG_HOME moves the profile. Without a home there is none, and flags work.
 func TestProfile_IsNotNeeded(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)

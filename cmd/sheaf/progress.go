@@ -10,9 +10,10 @@ import (
 	"golang.org/x/term"
 )
 
-// progressBar shows the progress of a command on a terminal. Elsewhere, as in a script, it writes nothing.
+// progressBar shows the progress of a command on a terminal. Elsewhere, as in a script, it writes
+// nothing.
 type progressBar struct {
-	out   io.Writer // nil: nobody looks
+	out   io.Writer // nil: there is no terminal
 	total int
 	now   func() time.Time
 	began time.Time

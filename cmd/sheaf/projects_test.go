@@ -11,13 +11,13 @@ func TestProjects_OnTheCommandLine(t *testing.T) {
 	r := newRemote(t)
 	folder := r.id(t, "folders", "create", "Products")
 	id := r.id(t, "projects", "create", "<Handbook>", "--description", "d", "--icon", "book", "--folder", folder)
-	lacks(t, r.do(t, "projects", "list"), "ID", "NAME", id, "<Handbook>")
+	wantWords(t, r.do(t, "projects", "list"), "ID", "NAME", id, "<Handbook>")
 	got := r.json(t, "projects", "update", id, "--name", "Manual", "--icon", "")
 	if got["name"] != "Manual" || got["icon"] != nil || got["description"] != "d" {
 		t.Errorf("updated %v", got)
 	}
 	r.do(t, "documents", "create", "Start", "--project", id)
-	lacks(t, r.do(t, "projects", "get", id), "Manual", folder, "Start")
+	wantWords(t, r.do(t, "projects", "get", id), "Manual", folder, "Start")
 	if got := r.json(t, "projects", "move", id, "root"); got["folder_id"] != nil {
 		t.Errorf("moved %v", got)
 	}
@@ -27,7 +27,7 @@ func TestProjects_OnTheCommandLine(t *testing.T) {
 	if all := r.list(t, "projects", "list", "--folder", "root", "-q", "manu"); len(all) != 1 || all[0]["document_count"] != 1.0 {
 		t.Errorf("at the root: %v", all)
 	}
-	lacks(t, r.do(t, "projects", "delete", id), "deleted", id)
+	wantWords(t, r.do(t, "projects", "delete", id), "deleted", id)
 	sheafWith(t, r.env, "", "projects", "get", id).fails(t, "project not found")
 	for list, noun := range map[string]string{"projects": "project", "folders": "folder", "documents": "document", "webhooks": "subscription"} {
 		for _, verb := range []string{"get", "delete"} {
@@ -57,7 +57,7 @@ func TestProjects_ListReadsEveryPage(t *testing.T) {
 	}
 }
 
-// What a script reads is what the server sent.
+// A script gets the JSON that the server sent.
 func TestJSON_IsTheServersOwn(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)

@@ -13,8 +13,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// reindexLook is the interval at which sheaf reindex checks the progress of the server.
-const reindexLook = 200 * time.Millisecond
+// reindexPoll is the interval at which sheaf reindex checks the progress of the server.
+const reindexPoll = 200 * time.Millisecond
 
 func (p *program) index(s config.StoreSettings, st *store.Store, log *slog.Logger) *search.Index {
 	return search.New(search.Config{Store: st, Folder: s.Data, DatabaseURL: s.DatabaseURL.Reveal(), DirectURL: s.DatabaseDirectURL.Reveal(), Log: log, Now: p.Now})
@@ -25,8 +25,8 @@ type reindexCommand struct {
 	cli.Output
 }
 
-// Run rebuilds the index of every workspace. A running server does it, and uses the old index meanwhile. If
-// no server is running, this program does it itself.
+// Run rebuilds the index of every workspace. A running server does it, and uses the old index
+// meanwhile. If no server is running, this program does it itself.
 func (c *reindexCommand) Run(ctx context.Context, p *program) error {
 	settings, err := c.Load(p.Env)
 	if err != nil {
@@ -45,8 +45,16 @@ func (c *reindexCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	served, release := isServed(settings)
-	defer release()
+	// If no server has the data folder, it is locked until this command ends. With PostgreSQL the
+	// nodes have a lock of their own.
+	served := false
+	if settings.DatabaseURL == "" {
+		if unlock, err := lockFolder(settings.Data); err != nil {
+			served = true
+		} else {
+			defer unlock()
+		}
+	}
 	index := search.New(search.Config{Store: st, Folder: settings.Data, DatabaseURL: settings.DatabaseURL.Reveal(), DirectURL: settings.DatabaseDirectURL.Reveal(), Now: p.Now, Beside: served})
 	defer index.Close()
 	n, err := c.await(ctx, index, served, asked)
@@ -54,24 +62,12 @@ func (c *reindexCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) { o.Int("workspaces", int64(n)) }), func() string {
-		return fmt.Sprintf("the index of search was made anew, of %d workspaces\n", n)
+		return fmt.Sprintf("rebuilt the search index of %d workspaces\n", n)
 	})
 }
 
-// isServed reports whether a server has the data folder. Otherwise none can take it until release.
-func isServed(s config.StoreSettings) (served bool, release func()) {
-	if s.DatabaseURL != "" {
-		return false, func() {} // nodes agree on who follows by a lock of their own
-	}
-	unlock, err := lockFolder(s.Data)
-	if err != nil {
-		return true, func() {}
-	}
-	return false, unlock
-}
-
-// await blocks until every workspace is reindexed and returns their number. If no server is running, it
-// reindexes them itself.
+// await blocks until every workspace is reindexed and returns their number. If no server is
+// running, it reindexes them itself.
 func (c *reindexCommand) await(ctx context.Context, index *search.Index, served bool, asked int64) (done int, err error) {
 	for {
 		if !served {
@@ -85,8 +81,8 @@ func (c *reindexCommand) await(ctx context.Context, index *search.Index, served 
 		}
 		select {
 		case <-ctx.Done():
-			return done, fmt.Errorf("the index of %d of %d workspaces was made anew; a server goes on with the others", done, all)
-		case <-time.After(reindexLook):
+			return done, fmt.Errorf("rebuilt the search index of %d of %d workspaces; a server continues with the others", done, all)
+		case <-time.After(reindexPoll):
 		}
 	}
 }

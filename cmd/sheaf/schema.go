@@ -7,16 +7,17 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// schemaLook is the interval at which a server checks whether the database has become too new for it.
-const schemaLook = time.Second
+// schemaPoll is the interval at which a server checks whether the database has become too new for
+// it.
+const schemaPoll = time.Second
 
-// watchSchema returns an error, which stops the server in order, if a newer program has migrated the
-// database to a schema that this one may not serve. Operators stop old nodes before such an upgrade; a
-// forgotten node must stop writing and sending as soon as it notices. While the database does not answer,
-// watchSchema waits.
+// watchSchema returns an error, which stops the server in order, if a newer program has migrated
+// the database to a schema that this one may not serve. Operators stop old nodes before such an
+// upgrade; a forgotten node must stop writing and sending as soon as it notices. While the database
+// does not answer, watchSchema waits.
 func watchSchema(st *store.Store) func(context.Context) error {
 	return func(ctx context.Context) error {
-		tick := time.NewTicker(schemaLook)
+		tick := time.NewTicker(schemaPoll)
 		defer tick.Stop()
 		for {
 			select {

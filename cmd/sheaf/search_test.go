@@ -28,11 +28,11 @@ func TestSearch_OnTheCommandLine(t *testing.T) {
 	if got := r.list(t, "search", "release", "--project", project, "--limit", "1"); len(got) != 1 || got[0]["id"] != id {
 		t.Errorf("in the project: %v", got)
 	}
-	lacks(t, r.do(t, "search", "teams"), "project", project, "Release plans", "notes of all teams")
+	wantWords(t, r.do(t, "search", "teams"), "project", project, "Release plans", "notes of all teams")
 	sheafWith(t, r.env, "", "search", "x", "--type", "media").fails(t, "type must be")
 }
 
-// D92: beside a running server and without one, on either engine.
+// D92: with a running server and without one, on both engines.
 func TestReindex(t *testing.T) {
 	t.Parallel()
 	for name, where := range map[string]func(t *testing.T) []string{
@@ -43,7 +43,7 @@ func TestReindex(t *testing.T) {
 			t.Parallel()
 			at := where(t)
 			s := start(t, at...)
-			const done = "the index of search was made anew, of 1 workspaces\n"
+			const done = "rebuilt the search index of 1 workspaces\n"
 			for range 2 {
 				if got := sheafCommand(t, append([]string{"reindex"}, at...)...).succeeds(t); got != done {
 					t.Errorf("beside a server: %q", got)
@@ -57,8 +57,8 @@ func TestReindex(t *testing.T) {
 	}
 }
 
-// What a restore finds of an index is of other data.
-func TestRestore_LeavesNoIndexOfBefore(t *testing.T) {
+// A restore deletes an existing search index, because it belongs to other data.
+func TestRestore_DeletesTheOldIndex(t *testing.T) {
 	t.Parallel()
 	from, to, file := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "backup")
 	start(t, "--data", from).stop(t)

@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	_ "golang.org/x/crypto/x509roots/fallback" // trust where the machine has no roots of its own
+	_ "golang.org/x/crypto/x509roots/fallback" // roots for a machine that has none
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/config"
@@ -27,10 +27,11 @@ type webhooks struct {
 	box     *seal.Box
 	guard   *guard.Guard
 	courier *deliver.Courier
-	memory  int64 // that the process may use
+	memory  int64 // bytes that the process may use
 }
 
-// webhooks returns the sender, with the guard, the certificate authorities and the timeouts of the settings.
+// webhooks returns the sender, with the guard, the certificate authorities and the timeouts of the
+// settings.
 func (p *program) webhooks(s *config.Settings, masterKey []byte, memory int64) (*webhooks, error) {
 	box, err := seal.New(masterKey, p.Random)
 	if err != nil {
@@ -84,5 +85,5 @@ func (p *program) sweeper(s *config.Settings, st *store.Store, a *app.App, log *
 	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.Now, Retention: s.Retention, TrashRetention: s.TrashRetention,
 		VersionRetention: s.VersionRetention, MostTrash: mostTrash(s.MaxRecords), PurgeTrash: a.Operator().PurgeTrash,
 		SettleMedia: a.Operator().SettleMedia, StrayMedia: a.Operator().RemoveStrayBytes,
-		Elapsed: func() time.Duration { return p.Now().Sub(began) }}) // of two readings of the real clock, by the one that nobody sets
+		Elapsed: func() time.Duration { return p.Now().Sub(began) }}) // by the monotonic clock
 }

@@ -20,6 +20,7 @@ import (
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/console"
 	"sheaf.dev/internal/disk"
+	"sheaf.dev/internal/door"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/mcp"
@@ -33,34 +34,35 @@ import (
 	"sheaf.dev/internal/tally"
 )
 
-// Tests, whose machine may be busy, have more.
+// Tests set more, because their machine may be busy.
 var (
-	// stopWithin bounds an orderly stop: whatever still runs then is cut off.
+	// stopWithin bounds an orderly stop. Requests and workers that still run then are cut off.
 	stopWithin = 30 * time.Second
 	// requestsWithin is the part of stopWithin for requests in flight; the workers get the rest.
 	requestsWithin = 24 * time.Second
 )
 
 const (
-	// lastWords is the part of stopWithin for writing the last log lines.
-	lastWords = 2 * time.Second
-	// leaveWithin is the pause between the end of readiness and closing the listener, if the server had a
-	// request within busyWithin.
-	leaveWithin = time.Second
+	// lastLines is the part of stopWithin for writing the last log lines.
+	lastLines = 2 * time.Second
+	// drainWithin is the pause between the end of readiness and closing the listener, if the server
+	// had a request within busyWithin.
+	drainWithin = time.Second
 	busyWithin  = 2 * time.Second
-	// After we stop accepting, wait queueWithin for handshakes in flight, then up to queueMost to drain
-	// the kernel's backlog.
+	// After we stop accepting, wait queueWithin for handshakes in flight, then up to queueMost to
+	// drain the kernel's backlog.
 	queueWithin = 200 * time.Millisecond
 	queueMost   = 3 * time.Second
-	// Connected clients get askWithin to send another request, and askMost if they have sent nothing yet.
+	// Connected clients get askWithin to send another request, and askMost if they have sent
+	// nothing yet.
 	askWithin = 500 * time.Millisecond
 	askMost   = 3 * time.Second
 )
 
 type serveCommand struct{ config.Serve }
 
-// Run starts everything in order and serves until ctx ends. If a step fails or the server ends, everything
-// that was opened is closed in the opposite order.
+// Run starts everything in order and serves until ctx ends. If a step fails or the server ends,
+// everything that was opened is closed in the opposite order.
 func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	ctx, halt := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer halt()
@@ -72,11 +74,11 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	}
 	lines := obs.NewLines(p.Stderr)
 	defer lines.Close()
-	p.Stderr = lines.AtOnce() // who does not read it keeps nobody waiting
+	p.Stderr = lines.AtOnce() // a slow reader of standard error blocks nothing
 	log := obs.NewLog(lines, settings.LogFormat == config.LogJSON, settings.LogLevel)
-	memory, release := p.takeMemory()
+	memory, release := p.limitMemory()
 	defer release()
-	unlock, err := takeFolder(settings)
+	unlock, err := lockData(settings)
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 			return err
 		}
 	}
-	defer p.exitAfter(ctx, stopWithin-lastWords)()
+	defer p.exitAfter(ctx, stopWithin-lastLines)()
 	st, err := openForServing(ctx, settings, log)
 	if err != nil {
 		return err
@@ -105,8 +107,8 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	// The ports are opened before the first run: if a port is taken, the key that is shown only once must
-	// not be used up.
+	// The ports are opened before the first run: if a port is in use, the key that is shown only
+	// once must not be used up.
 	listener, err := listen(settings.Addr, "--addr")
 	if err != nil {
 		return err
@@ -125,7 +127,7 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	if settings.DatabaseURL == "" { // the folder is this server's: whoever was at a medium is gone
+	if settings.DatabaseURL == "" { // the folder is locked, so no other process uses a medium
 		if err := a.Operator().AbandonMedia(ctx); err != nil {
 			return err
 		}
@@ -138,15 +140,15 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	}
 	warnOfOpenFiles(settings, log)
 	for _, u := range config.Unknown(p.Names()) {
-		log.Warn("a variable of the environment is no setting", "name", u.Name, "meant", u.Meant)
+		log.Warn("an environment variable is not a setting", "name", u.Name, "meant", u.Meant)
 	}
 	fmt.Fprintf(p.Stderr, "listening on %s://%s\n", scheme(settings), listener.Addr())
 	return s.serve(ctx, halt)
 }
 
-// takeFolder creates the data folder and locks it for this server. With PostgreSQL it holds only a master
-// key, so nodes may share one.
-func takeFolder(s *config.Settings) (unlock func(), err error) {
+// lockData creates the data folder and locks it for this server. With PostgreSQL it holds only a
+// master key, so nodes may share one.
+func lockData(s *config.Settings) (unlock func(), err error) {
 	if s.DatabaseURL != "" {
 		return func() {}, nil
 	}
@@ -156,8 +158,8 @@ func takeFolder(s *config.Settings) (unlock func(), err error) {
 	return lockFolder(s.Data)
 }
 
-// watchDisk watches the disk of the data folder. With PostgreSQL there is nothing to watch: the disks are those of its
-// server and of the bucket.
+// watchDisk watches the disk of the data folder. With PostgreSQL there is nothing to watch: the
+// disks are those of its server and of the bucket.
 func watchDisk(ctx context.Context, s *config.Settings, st *store.Store, log *slog.Logger) *disk.Watch {
 	if s.DatabaseURL != "" {
 		return nil
@@ -186,7 +188,7 @@ func listen(addr, flag string) (net.Listener, error) {
 		network = "tcp4" // 0.0.0.0 is not [::]
 	}
 	var plain net.ListenConfig
-	plain.SetMultipathTCP(false) // its sockets take no filter: see takeNoMore
+	plain.SetMultipathTCP(false) // MPTCP sockets accept no filter, which ignoreConnections needs
 	l, err := plain.Listen(context.Background(), network, addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("%s is taken by another program: stop it, or choose another address with %s", addr, flag)
@@ -205,8 +207,8 @@ type server struct {
 	http     *http.Server
 	listener *connections
 	cert     [2]string // files of the certificate and its key; empty: no TLS
-	// workers run beside the server until their context ends: after the last request, or with the signal.
-	// An error of a worker stops the program.
+	// workers run beside the server until their context ends: after the last request, or with the
+	// signal. An error of a worker stops the program.
 	workers []worker
 }
 
@@ -214,11 +216,11 @@ type server struct {
 type worker struct {
 	name       string
 	run        func(ctx context.Context) error
-	withSignal bool // it begins nothing new while requests end
+	withSignal bool // it stops at the signal, while the last requests end
 }
 
-// newServer wires everything that serve runs: the edges on the front, the limits, the deliveries, the
-// background tasks and the metrics.
+// newServer wires everything that serve runs: the edges on the front, the limits, the deliveries,
+// the background tasks and the metrics.
 func (p *program) newServer(c *config.Settings, st *store.Store, files media.Store, room *disk.Watch, index *search.Index, a *app.App, w *webhooks, log *slog.Logger, lines *obs.Lines, l net.Listener) (*server, error) {
 	shared, err := p.limiter(c, log)
 	if err != nil {
@@ -229,15 +231,14 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 		Address: baseURL(c, l.Addr().String()), Command: p.called(), Admit: shared.people(c.RateLimit), AdmitReading: shared.reading(consoleReads)})
 	shares := publish.New(publish.Config{App: a, Log: log, Now: p.Now, PublicURL: c.PublicURL, Render: texts, ImageHosts: c.ImageHosts, Admit: shared.reading(sharePages)})
 	counts, requests := tally.New(p.Now), obs.NewRoutes()
-	api := httpapi.New(httpapi.Config{
-		App: a, Log: log, Now: p.Now, Limiter: shared.limiter(), Tally: counts, Requests: requests, PublicURL: c.PublicURL, Render: texts, Pages: pages, Memory: w.memory,
-		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) },
-	})
-	agents := mcp.New(mcp.Config{App: a, Log: log, Version: version, Enter: api.Enter, Refuse: api.Refuse, PublicURL: c.PublicURL, Requests: requests})
+	keys := door.New(door.Config{App: a, Log: log, Limiter: shared.limiter(), Tally: counts,
+		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) }})
+	api := httpapi.New(httpapi.Config{App: a, Door: keys, Now: p.Now, Requests: requests, PublicURL: c.PublicURL, Render: texts, Memory: w.memory})
+	agents := mcp.New(mcp.Config{App: a, Door: keys, Version: version, PublicURL: c.PublicURL, Requests: requests})
 	st.OnCommit(wake(api, pages))
 	// The edges side by side. Another is mounted by a line here.
-	entrance := front.New(front.Config{Log: log, Now: p.Now, Memory: w.memory, TrustedProxy: c.TrustedProxy, Requests: requests},
-		front.Mount{Edge: api, Name: "other", Paths: []string{"/"}},
+	entrance := front.New(front.Config{Log: log, Now: p.Now, Memory: w.memory, TrustedProxy: c.TrustedProxy, Requests: requests, NotFound: pages},
+		front.Mount{Edge: api, Name: "other", Paths: httpapi.Paths},
 		front.Mount{Edge: api.Probes(), Name: "probes", Paths: httpapi.ProbePaths, Unbounded: true},
 		front.Mount{Edge: pages, Name: "console", Paths: console.Paths},
 		front.Mount{Edge: shares, Name: "share", Paths: publish.Paths},
@@ -251,7 +252,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 	s.workers = []worker{
 		{name: "store watch", run: st.Watch},
 		{name: "schema watch", run: watchSchema(st)},
-		{name: "key usage", run: api.Run},
+		{name: "key usage", run: keys.Run},
 		{name: "keys of streams", run: api.WatchKeys},
 		{name: "sessions of pages", run: pages.WatchSessions},
 		{name: "logs of streams and pages", run: watchLogs(a, api, pages)},
@@ -287,12 +288,12 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, room.Register, sweeper.Register, index.Register, shared.register, doctor.register, scrub.register, letters.Register, load{entrance, api, requests, clients, st, texts}.register, sender.Register)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, room.Register, sweeper.Register, index.Register, shared.register, doctor.register, scrub.register, letters.Register, load{entrance, keys, api, requests, clients, st, texts}.register, sender.Register)})
 	}
 	return s, nil
 }
 
-// wake tells the streams and pages that show it what a commit changed.
+// wake returns the function that wakes the streams and pages that show what a commit changed.
 func wake(api *httpapi.Server, pages *console.Console) func(store.Note) {
 	return func(n store.Note) {
 		if n.Events {
@@ -308,7 +309,8 @@ func wake(api *httpapi.Server, pages *console.Console) func(store.Note) {
 	}
 }
 
-// watchLogs returns the worker that finds events of which no note told, for all open streams and pages.
+// watchLogs returns the worker that finds events whose note was lost, for all open streams and
+// pages.
 func watchLogs(a *app.App, api *httpapi.Server, pages *console.Console) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return a.WatchLogs(ctx, func() []sheaf.WorkspaceID {
@@ -321,7 +323,8 @@ func watchLogs(a *app.App, api *httpapi.Server, pages *console.Console) func(con
 	}
 }
 
-// charts writes what was counted, and wakes the pages that show it.
+// charts returns the worker that stores the counts of each minute, and wakes the pages that show
+// them.
 func charts(counts *tally.Tally, a *app.App, pages *console.Console, log *slog.Logger) func(context.Context) error {
 	write := func(ctx context.Context, minute time.Time, by map[sheaf.WorkspaceID]sheaf.Counts) error {
 		var counted sheaf.WorkspaceSet
@@ -334,7 +337,7 @@ func charts(counts *tally.Tally, a *app.App, pages *console.Console, log *slog.L
 	return func(ctx context.Context) error { return counts.Run(ctx, write, log) }
 }
 
-// newHTTP bounds what a client can hold without sending anything; the edge bounds the bodies.
+// newHTTP returns a server whose timeouts bound idle and slow clients. The edges bound the bodies.
 func newHTTP(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -350,8 +353,8 @@ func newHTTP(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// serve serves until ctx ends, and then stops in order. If something fails, it calls halt, which ends ctx,
-// and returns the error after the stop.
+// serve serves until ctx ends, and then stops in order. If something fails, it calls halt, which
+// ends ctx, and returns the error after the stop.
 func (s *server) serve(ctx context.Context, halt func()) error {
 	// Workers outlive the requests, so their context is not the caller's.
 	working, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
@@ -364,17 +367,30 @@ func (s *server) serve(ctx context.Context, halt func()) error {
 	}
 	<-ctx.Done()
 	halt() // from here on, for certain, a second signal ends the process
-	// The stop order: readiness off, requests in flight end, then the workers. Run closes the store.
+	// The stop order: readiness off, requests in flight end, then the workers. Run closes the
+	// store.
 	s.log.Info("stopping")
-	s.turnAway()
-	err := s.endRequests()
+	s.front.Drain()
+	if s.front.Busy(s.now(), busyWithin) {
+		// Every answer now closes its connection. Clients and balancers notice that the server is
+		// not ready when they ask next.
+		time.Sleep(drainWithin) // there is no signal for that
+		s.stopAccepting()
+	}
+	finish, cancel := context.WithTimeout(context.Background(), requestsWithin)
+	defer cancel()
+	var err error
+	if s.http.Shutdown(finish) != nil {
+		s.http.Close()
+		err = fmt.Errorf("requests were cut off: they did not end within %v", requestsWithin)
+	}
 	stopWorkers()
 	err = errors.Join(err, group.Wait())
 	s.log.Info("stopped")
 	return err
 }
 
-// until runs the worker until broken ends, or with the signal where it is one of those.
+// until runs the worker until broken ends. If withSignal is set, the end of `signal` stops it too.
 func (w worker) until(broken, signal context.Context) error {
 	running, stop := context.WithCancel(broken)
 	defer stop()
@@ -385,16 +401,6 @@ func (w worker) until(broken, signal context.Context) error {
 		return fmt.Errorf("%s: %w", w.name, err)
 	}
 	return nil
-}
-
-// turnAway turns readiness off. If there were requests lately, it waits, so that clients leave before the
-// listener is closed: every answer now closes its connection.
-func (s *server) turnAway() {
-	s.front.Drain()
-	if s.front.Busy(s.now(), busyWithin) {
-		time.Sleep(leaveWithin) // clients and balancers notice by asking, and tell nobody when they have
-		s.closeDoor()
-	}
 }
 
 // accept serves connections until the listener is closed.
@@ -411,34 +417,23 @@ func (s *server) accept() error {
 	return fmt.Errorf("accept connections: %w", err)
 }
 
-// closeDoor stops accepting connections, and gives connected clients time to send a request, because
-// net/http drops requests that it reads after its Shutdown has begun.
-func (s *server) closeDoor() {
-	if takeNoMore(s.listener.Listener) {
-		time.Sleep(queueWithin) // the kernel does not tell whom it is about to take
+// stopAccepting stops accepting connections, and gives connected clients time to send a request,
+// because net/http drops requests that it reads after its Shutdown has begun.
+func (s *server) stopAccepting() {
+	if ignoreConnections(s.listener.Listener) {
+		time.Sleep(queueWithin) // the kernel does not report handshakes in flight
 		for end := s.now().Add(queueMost); queued(s.listener.Listener) > 0 && s.now().Before(end); {
-			time.Sleep(5 * time.Millisecond) // until the next look: the kernel tells how long its queue is, and not when it is empty
+			time.Sleep(5 * time.Millisecond) // the kernel reports the length of its backlog, but does not signal when it is empty
 		}
 	}
 	s.listener.Close()
-	for closed := s.now(); s.listener.mayAsk(s.now().Sub(closed)); {
-		time.Sleep(5 * time.Millisecond) // for three seconds at most, once in a program's life: a look is cheaper than a signal
+	for closed := s.now(); s.listener.mayRequest(s.now().Sub(closed)); {
+		time.Sleep(5 * time.Millisecond) // at most three seconds, once in the life of the process: polling is simpler than a signal
 	}
 }
 
-// endRequests waits for the requests under way, and cuts off those that do not end in time.
-func (s *server) endRequests() error {
-	ctx, cancel := context.WithTimeout(context.Background(), requestsWithin)
-	defer cancel()
-	if err := s.http.Shutdown(ctx); err != nil {
-		s.http.Close()
-		return fmt.Errorf("requests were cut off: they did not end within %v", requestsWithin)
-	}
-	return nil
-}
-
-// exitAfter ends the process if the stop, which begins with the end of ctx, takes longer than limit. done
-// cancels it.
+// exitAfter ends the process if the stop, which begins with the end of ctx, takes longer than
+// limit. done cancels it.
 func (p *program) exitAfter(ctx context.Context, limit time.Duration) (done func()) {
 	called := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

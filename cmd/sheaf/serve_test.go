@@ -34,7 +34,7 @@ func TestServe_FirstRunPrintsWhatWorks(t *testing.T) {
 	if got := status(t, curl[2], curl[1]); got != http.StatusOK {
 		t.Errorf("the printed curl gets %d", got)
 	}
-	for range 2 { // looking does not use it
+	for range 2 { // opening the link does not use it up
 		if got := status(t, link, ""); got != http.StatusOK {
 			t.Errorf("the link shows %d", got)
 		}
@@ -52,7 +52,7 @@ func TestServe_FirstRunPrintsWhatWorks(t *testing.T) {
 	}
 }
 
-// printedSetup is the command that the server prints for a new link.
+// printedSetup returns the arguments of the command that the server prints for a new link.
 func printedSetup(t *testing.T, out string) []string {
 	t.Helper()
 	found := regexp.MustCompile(`sheaf (user setup-link [^)\n]*)`).FindStringSubmatch(out)
@@ -70,7 +70,7 @@ func TestServe_HintsAreWordsOfAShell(t *testing.T) {
 	}
 }
 
-// Who has only cloned the repository is told to go on with go run.
+// A server that was started by go run prints commands with go run.
 func TestServe_HintsNameWhatTheShellHas(t *testing.T) {
 	s := &config.Settings{}
 	s.Data = "./data"
@@ -144,8 +144,8 @@ func TestServe_FirstRunNoneMakesNothing(t *testing.T) {
 	sheafCommand(t, "user", "setup-link", "--data", data).fails(t, "no user to set up")
 }
 
-// D55: what the command line does reaches a running server within 2 seconds.
-func TestServe_HeedsTheCommandLine(t *testing.T) {
+// D55: a running server sees a change by the command line within 2 seconds.
+func TestServe_SeesChangesByTheCommandLine(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	s := start(t, "--data", data, "--first-run", "none", "--rate-limit", "pro=0")
 	where := []string{"--data", data}
@@ -236,8 +236,8 @@ func TestServe_RefusesAnotherMasterKey(t *testing.T) {
 		fails(t, "--master-key: cannot be read", "SHEAF_MASTER_KEY_FILE", "(umask 077; openssl rand -base64 32 > \""+missing+"\")")
 }
 
-// Two nodes with folders of their own: one makes the key and the first run, the other is told what
-// to copy and leaves no wrong key behind.
+// Two nodes with separate folders: one makes the key and the first run. The other reports which file to
+// copy, and leaves no wrong key behind.
 func TestServe_TwoNodesOnPostgreSQL(t *testing.T) {
 	database := pgtest.URL(t)
 	a, b := t.TempDir(), t.TempDir()
@@ -249,7 +249,7 @@ func TestServe_TwoNodesOnPostgreSQL(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(b, "master.key")); !os.IsNotExist(err) {
 		t.Errorf("the second node left a key: %v", err)
 	}
-	// The same folder serves both: nothing in it is locked.
+	// Both nodes can use the same folder: with PostgreSQL it is not locked.
 	if out := start(t, "--database-url", database, "--data", a).stdout.String(); printedKey.MatchString(out) {
 		t.Errorf("the second node printed %q", out)
 	}
@@ -266,7 +266,7 @@ func TestHealthcheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	sheafCommand(t, "healthcheck", "--config", file).succeeds(t)
-	// What is named on the command line is meant, whatever server commands are for otherwise.
+	// A flag overrides the server of the environment.
 	sheafWith(t, environment{"SHEAF_SERVER": "http://127.0.0.1:1"}, "", "healthcheck", "--addr", addr).succeeds(t)
 	sheafCommand(t, "healthcheck", "--server", s.url, "--addr", addr).fails(t, "--server", "leave out --addr")
 	s.stop(t)
@@ -275,7 +275,7 @@ func TestHealthcheck(t *testing.T) {
 	sheafCommand(t, "healthcheck", "--server", "nowhere").fails(t, "--server")
 }
 
-// freeAddress returns an address that nobody listened on just now.
+// freeAddress returns an address that was free a moment ago.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	port, err := sheaftest.FreePort()

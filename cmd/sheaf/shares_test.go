@@ -14,8 +14,8 @@ func TestShares_OnTheCommandLine(t *testing.T) {
 	if made["listed"] != true || made["expires_at"] == nil || made["has_password"] != false {
 		t.Errorf("made %v", made)
 	}
-	lacks(t, r.do(t, "shares", "list", "--of", document), id, "document", made["url"].(string))
-	lacks(t, r.do(t, "shares", "get", id), made["url"].(string), "no", "yes")
+	wantWords(t, r.do(t, "shares", "list", "--of", document), id, "document", made["url"].(string))
+	wantWords(t, r.do(t, "shares", "get", id), made["url"].(string), "no", "yes")
 	got := sheafWith(t, r.env, "open sesame\n", "shares", "update", id, "--password", "-", "--expires", "", "--no-listed", "--json")
 	got.succeeds(t)
 	if out := got.stdout; !strings.Contains(out, `"has_password":true`) || !strings.Contains(out, `"expires_at":null`) || !strings.Contains(out, `"listed":false`) {

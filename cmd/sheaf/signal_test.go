@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// process is the program in a process of its own.
+// process is the program in a separate process.
 type process struct {
 	*exec.Cmd
 	url    string
@@ -51,7 +51,7 @@ func (p *process) signal(t *testing.T, s os.Signal) {
 	}
 }
 
-// half sends a request whose body is not whole yet.
+// half sends a request with a part of its body.
 func half(t *testing.T, url string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
@@ -59,8 +59,8 @@ func half(t *testing.T, url string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	// "Expect" makes the server answer 100 when the handler reads the body: from then on the
-	// request is in flight.
+	// With "Expect" the server answers 100 when the handler reads the body: then the request is in
+	// flight.
 	fmt.Fprintf(c, "POST /setup/x HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
 	seen := make([]byte, len("HTTP/1.1 100 Continue\r\n\r\n"))
 	if _, err := io.ReadFull(c, seen); err != nil || !strings.HasPrefix(string(seen), "HTTP/1.1 100") {

@@ -11,13 +11,13 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// storeFlags are shared by the commands on the store. Those work beside a running server, whose
-// lock they do not take.
+// storeFlags are the flags of the commands that open the store. They do not take the server's lock,
+// so they work while a server is running.
 type storeFlags struct{ config.Store }
 
-// open opens the store that the flags name. An empty database is migrated first, so that a script
-// can begin with any command; an older one is not, as a server of that age may be using it. The
-// folder is made for commands that write into a new one.
+// open opens the store that the flags name. It migrates an empty database first, so that a script
+// can begin with any command. It does not migrate an older one, because a server of that version
+// may be using it. If `writes` is set, it creates a missing data folder.
 func (f storeFlags) open(ctx context.Context, p *program, writes bool) (*store.Store, error) {
 	settings, err := f.Load(p.Env)
 	if err != nil {
@@ -39,7 +39,8 @@ func (f storeFlags) operate(ctx context.Context, p *program, writes bool, act fu
 	return act(p.app(st).Operator())
 }
 
-// operateWithMedia is operate, without writing into a new folder, for what needs the bytes of media.
+// operateWithMedia is operate for acts that need the bytes of media. It does not create the data
+// folder.
 func (f storeFlags) operateWithMedia(ctx context.Context, p *program, act func(app.Operator) error) error {
 	settings, err := f.Load(p.Env)
 	if err != nil {
@@ -61,7 +62,8 @@ func (p *program) app(st *store.Store) *app.App {
 	return app.New(app.Config{Store: st, Now: p.Now, Random: p.Random})
 }
 
-// openStore opens the store. On a full disk it deletes the ballast first: SQLite needs room to open.
+// openStore opens the store. If the disk is full, it deletes the ballast first, because SQLite
+// needs room to open.
 func openStore(ctx context.Context, o store.Options) (*store.Store, error) {
 	if o.DatabaseURL == "" {
 		if err := disk.Relieve(o.Folder); err != nil {
@@ -75,8 +77,8 @@ func storeOptions(s config.StoreSettings) store.Options {
 	return store.Options{Folder: s.Data, DatabaseURL: s.DatabaseURL.Reveal(), DirectURL: s.DatabaseDirectURL.Reveal()}
 }
 
-// needFolder makes the data folder for a command that writes, and refuses one that only reads when
-// there is none: it would leave an empty one behind.
+// needFolder creates a missing data folder for a command that writes. For a command that only
+// reads, a missing folder is an error: otherwise the command would leave an empty one behind.
 func needFolder(s config.StoreSettings, writes bool) error {
 	if s.DatabaseURL != "" {
 		return nil
@@ -90,7 +92,7 @@ func needFolder(s config.StoreSettings, writes bool) error {
 	return nil
 }
 
-// openReady opens a store that this program can serve as it is.
+// openReady opens a store. It returns an error if this program cannot use its schema.
 func openReady(ctx context.Context, o store.Options) (*store.Store, error) {
 	st, err := openStore(ctx, o)
 	if err != nil {
@@ -103,7 +105,8 @@ func openReady(ctx context.Context, o store.Options) (*store.Store, error) {
 	return st, nil
 }
 
-// openMigrated opens a store that this program can serve, and migrates an empty one.
+// openMigrated opens a store and migrates an empty one. It returns an error if this program cannot
+// use its schema.
 func openMigrated(ctx context.Context, o store.Options) (*store.Store, error) {
 	st, err := openStore(ctx, o)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"sheaf.dev/internal/config"
 )
 
-// explain says in one line what was typed wrongly, what may have been meant, and how the command is
-// used. Who typed too little to be wrong is shown the commands that there are.
+// explain prints one line with the typing error, the probable word, and the usage of the command.
+// If the command is incomplete, it prints the possible subcommands instead.
 func (p *program) explain(parser *kong.Kong, err error) int {
 	var parse *kong.ParseError
 	if !errors.As(err, &parse) {
@@ -33,7 +33,7 @@ func (p *program) explain(parser *kong.Kong, err error) int {
 	return exitUsage
 }
 
-// mistake says what is wrong with a line, and which command or flag is written nearly so.
+// mistake returns what is wrong, and the command or flag with the nearest spelling.
 func mistake(n *kong.Node, wrong string) string {
 	wrong, _, _ = strings.Cut(wrong, ", did you mean")
 	var known []string

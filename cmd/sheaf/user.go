@@ -27,7 +27,7 @@ type userSetPassword struct {
 
 func (c *userSetPassword) Run(ctx context.Context, p *program) error {
 	return c.operate(ctx, p, true, func(op app.Operator) error {
-		// Before anybody types a password for nobody.
+		// Check that the user exists before asking for a password.
 		if _, err := op.User(ctx, c.Email); err != nil {
 			return err
 		}
@@ -43,20 +43,18 @@ func (c *userSetPassword) Run(ctx context.Context, p *program) error {
 	})
 }
 
-// readPassword asks twice on a terminal, and else reads one line.
+// readPassword asks for the password twice on a terminal, without showing it. Otherwise it reads
+// one line.
 func (p *program) readPassword() (string, error) {
-	if f, ok := p.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return p.askPassword(int(f.Fd()))
+	f, ok := p.Stdin.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		line, err := bufio.NewReader(io.LimitReader(p.Stdin, 2*app.MaxPassword)).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("read the password from standard input: %w", err)
+		}
+		return strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"), nil
 	}
-	line, err := bufio.NewReader(io.LimitReader(p.Stdin, 2*app.MaxPassword)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("read the password from standard input: %w", err)
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"), nil
-}
-
-// askPassword asks for the password twice, without showing it.
-func (p *program) askPassword(terminal int) (string, error) {
+	terminal := int(f.Fd())
 	defer cli.KeepEcho(terminal)()
 	var typed [2]string
 	for i, prompt := range []string{"Password: ", "The same again: "} {
@@ -74,15 +72,15 @@ func (p *program) askPassword(terminal int) (string, error) {
 	return typed[0], nil
 }
 
-// addressFlags are the settings of the server that links begin with.
+// addressFlags are the settings of the server that determine the address in links.
 type addressFlags struct {
-	Addr      *string `placeholder:"127.0.0.1:8080" help:"Listen address of the server, where it is not the one that runs."`
-	PublicURL *string `placeholder:"https://..." help:"Address that users reach the service under."`
+	Addr      *string `placeholder:"127.0.0.1:8080" help:"Listen address of the server, if it is not the one that runs."`
+	PublicURL *string `placeholder:"https://..." help:"Public address of the service."`
 }
 
-// base returns the beginning of links. The address is one of the server's settings, so they are
-// looked for where the server looks. Where nothing says it here, it is the one under which a server of
-// this store said last that it is reached.
+// base returns the address that links begin with. It is one of the server's settings, so it is read
+// from the flags, the environment and the file. If none of them has it, base returns the address
+// that a server of this store recorded last.
 func (a addressFlags) base(ctx context.Context, p *program, s storeFlags, op app.Operator) (string, error) {
 	settings, err := config.Serve{Store: s.Store, Addr: a.Addr, PublicURL: a.PublicURL}.Load(p.Env)
 	if err != nil {
@@ -120,7 +118,7 @@ func (c *userSetupLink) Run(ctx context.Context, p *program) error {
 	})
 }
 
-// showLink prints a link that is shown once.
+// showLink prints a link, which is shown once.
 func showLink(p *program, o cli.Output, url string, expires time.Time) error {
 	return o.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Text("url", url)
@@ -134,7 +132,7 @@ type userInvite struct {
 	cli.Output
 	addressFlags
 	workspaceFlag
-	Email string `arg:"" help:"E-mail of who is invited. No mail is sent."`
+	Email string `arg:"" help:"E-mail of the person to invite. No mail is sent."`
 	Role  string `default:"member" values:"owner,admin,member" help:"owner, admin or member."`
 }
 

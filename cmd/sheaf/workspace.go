@@ -9,12 +9,12 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// workspaceFlag names a workspace. Where there is only one, nobody needs to.
+// workspaceFlag names a workspace. If there is only one, the flag is not needed.
 type workspaceFlag struct {
-	Workspace string `placeholder:"ID|NAME" complete:"workspaces" help:"Id or name of the workspace; not needed where there is only one."`
+	Workspace string `placeholder:"ID|NAME" complete:"workspaces" help:"Id or name of the workspace; not needed if there is only one."`
 }
 
-// find returns the workspace that is meant, or says which there are.
+// find returns the workspace of the flag, or the only one.
 func (f workspaceFlag) find(ctx context.Context, op app.Operator) (sheaf.WorkspaceID, error) {
 	if f.Workspace != "" {
 		return findWorkspace(ctx, op, f.Workspace)
@@ -31,7 +31,8 @@ func (f workspaceFlag) find(ctx context.Context, op app.Operator) (sheaf.Workspa
 	return all[0].ID, nil
 }
 
-// findWorkspace returns the id as it is, or the workspace that alone has the name.
+// findWorkspace returns the id in text. If text is no id, it returns that of the only workspace
+// with that name.
 func findWorkspace(ctx context.Context, op app.Operator, text string) (sheaf.WorkspaceID, error) {
 	if id, ok := sheaf.ParseUUID(text); ok {
 		return sheaf.WorkspaceID(id), nil
@@ -54,8 +55,8 @@ type workspaceCreate struct {
 	cli.Output
 	Name       string `required:"" placeholder:"NAME" help:"Name of the workspace, 1 to 200 characters."`
 	Plan       string `required:"" placeholder:"PLAN" values:"free,pro,business" help:"Its plan: free, pro or business."`
-	Personal   bool   `help:"Make it one user's own: its events carry no workspace."`
-	OwnerEmail string `placeholder:"EMAIL" help:"E-mail of its owner: a known user's, or a new one's. Without it the owner has none."`
+	Personal   bool   `help:"Make it personal: it has one member, and its events name no workspace."`
+	OwnerEmail string `placeholder:"EMAIL" help:"E-mail of its owner, an existing or a new user. Without it, the owner has no e-mail."`
 }
 
 func (c *workspaceCreate) Run(ctx context.Context, p *program) error {
@@ -69,9 +70,8 @@ func (c *workspaceCreate) Run(ctx context.Context, p *program) error {
 			return err
 		}
 		if ws.Known {
-			// Nobody proves that an address is theirs: somebody else may have used an invitation to
-			// it.
-			fmt.Fprintf(p.Stderr, "%s is a user who was here before, and signs in as ever. Is it the right one? sheaf user list shows them all.\n", c.OwnerEmail)
+			// Addresses are not verified: another person may have used an invitation for this one.
+			fmt.Fprintf(p.Stderr, "%s is an existing user and signs in as before. Check that it is the right person: sheaf user list shows all users.\n", c.OwnerEmail)
 		}
 		return c.Show(&p.Program, &ws, func() string { return workspaceTable(ws) })
 	})

@@ -55,7 +55,7 @@ func (a *App) ArrangeProject(ctx context.Context, c Caller, id sheaf.ProjectID, 
 
 // ArrangeFolder is ArrangeProject for a folder, whose parent is another folder or the root level.
 func (a *App) ArrangeFolder(ctx context.Context, c Caller, id sheaf.FolderID, in *sheaf.FolderID, before *sheaf.FolderID) ([]Arranged, error) {
-	return write(ctx, a, c, scope(sheaf.ProjectsWrite), nil, func(w *work) ([]Arranged, error) {
+	return writeWhole(ctx, a, c, scope(sheaf.ProjectsWrite), nil, func(w *work, _ stage) ([]Arranged, error) {
 		moved, err := w.Folder(w.ws.ID, id)
 		if err != nil {
 			return nil, err
@@ -95,12 +95,12 @@ func (w *work) placeFolder(id sheaf.FolderID, in *sheaf.FolderID, order int32) (
 // sameFolder reports whether a and b are the same folder, or both the root level.
 func sameFolder(a, b *sheaf.FolderID) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// optional returns the folder as an Opt, null for the root level.
-func optional(f *sheaf.FolderID) sheaf.Opt[sheaf.FolderID] {
-	if f == nil {
-		return sheaf.Nil[sheaf.FolderID]()
+// optional returns the value as one that was sent; nil as null.
+func optional[T any](v *T) sheaf.Opt[T] {
+	if v == nil {
+		return sheaf.Nil[T]()
 	}
-	return sheaf.Some(*f)
+	return sheaf.Some(*v)
 }
 
 // sibling is a record of a level with its sort_order.
@@ -125,12 +125,12 @@ func (w *work) arrange(id string, level []sibling, more bool, before *string, pl
 		}
 	}
 	if before != nil && next == nil || next == nil && more {
-		return nil, sheaf.Conflictf("only the first %d of a level can be arranged by hand: set sort_order by the API", maxArranged)
+		return nil, sheaf.Conflictf("only the first %d of a level can be arranged here: set sort_order with the API", maxArranged)
 	}
 	var out []Arranged
 	for _, s := range between(ahead, next, id) {
 		if s.order > math.MaxInt32 || s.order < math.MinInt32 {
-			return nil, sheaf.Conflictf("the numbers of sort_order are used up here: set them anew by the API")
+			return nil, sheaf.Conflictf("sort_order has no number left for this position: set new numbers with the API")
 		}
 		one, err := place(s.id, int32(s.order))
 		if err != nil {

@@ -73,7 +73,7 @@ func (c Caller) Authorize(s sheaf.Scope) error {
 	case c.May(s):
 		return nil
 	case c.Role != "":
-		return sheaf.Forbiddenf("a %s of this workspace can look at this and change nothing: ask an owner to make you an admin", c.Role)
+		return sheaf.Forbiddenf("a %s of this workspace can read this but not change it: ask an owner to make you an admin", c.Role)
 	}
 	return sheaf.Forbiddenf("this key lacks the scope %s: use a key that has it, or create one with it", s)
 }
@@ -171,8 +171,8 @@ func do(ctx context.Context, a *App, c Caller, needs need, fault error, act func
 	return err
 }
 
-// askAgain checks `needs` inside the transaction, with the key or role as stored now.
-func (w *work) askAgain(needs need) error {
+// authorizeStored checks `needs` inside the transaction, with the key or role as stored now.
+func (w *work) authorizeStored(needs need) error {
 	c := w.caller
 	if c.Role != "" {
 		role, err := w.Role(w.ws.ID, c.User)
@@ -203,8 +203,7 @@ func readUnasked[T any](ctx context.Context, a *App, act func(r *store.Reader) (
 	return readPart(ctx, a, "", act)
 }
 
-// readPart is readUnasked with its own share of the connections. `part` must not be the id of a
-// workspace.
+// readPart is readUnasked with a share of the connections of its own, which `part` names.
 func readPart[T any](ctx context.Context, a *App, part string, act func(r *store.Reader) (T, error)) (out T, err error) {
 	err = a.store.ReadIn(ctx, sheaf.WorkspaceID(part), func(r *store.Reader) (err error) {
 		out, err = act(r)
@@ -214,13 +213,9 @@ func readPart[T any](ctx context.Context, a *App, part string, act func(r *store
 }
 
 // readShown runs act in one snapshot of the store, for the reader of a share. act must return only
-// what the share shows.
-func readShown[T any](ctx context.Context, a *App, s sheaf.Shared, act func(r *store.Reader) (T, error)) (out T, err error) {
-	err = a.store.ReadIn(ctx, s.Workspace, func(r *store.Reader) (err error) {
-		out, err = act(r)
-		return err
-	})
-	return out, err
+// what the share shows. Its connection counts for the workspace of the share.
+func readShown[T any](ctx context.Context, a *App, s sheaf.Shared, act func(r *store.Reader) (T, error)) (T, error) {
+	return readPart(ctx, a, string(s.Workspace), act)
 }
 
 // writeUnasked runs act in one transaction that locks no workspace, for methods without a Caller.

@@ -20,7 +20,7 @@ type Backfill struct {
 
 func (b Backfill) check() error {
 	if b.Until != nil && !b.Until.After(b.Since) {
-		return sheaf.InvalidField("until", "until must be later than since: events of since itself are sent, those of until are not")
+		return sheaf.InvalidField("until", "until must be later than since: since is included, until is not")
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ type pastPlace struct {
 // read from the event itself. The folders above them are read as they are now.
 func (w *work) pastPlaces(e *sheaf.Event) (*sheaf.Places, error) {
 	var p past
-	_ = json.Unmarshal(e.Body, &p) // as far as it parses
+	_ = json.Unmarshal(e.Body, &p) // unparsable fields stay empty
 	at := &sheaf.Places{}
 	for _, r := range p.records(e) {
 		if err := w.addPlaces(at, r); err != nil {

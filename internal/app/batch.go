@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -105,7 +106,7 @@ func checkMade(o *sheaf.BatchOperation) error {
 	}
 	// Hashing a password takes as long as all the rest of a batch, and more memory.
 	if o.Share.Password.Given() {
-		return sheaf.InvalidField("password", "password: a share that asks for one is made by a request of its own: POST /api/v1/shares")
+		return sheaf.InvalidField("password", "password: a batch cannot create a share with a password: use POST /api/v1/shares")
 	}
 	return o.Share.CheckNew()
 }
@@ -126,10 +127,10 @@ func checkMoved(o *sheaf.BatchOperation) error {
 		return sheaf.InvalidField("folder_id", "folder_id is required: the UUID of a folder, or null for the root level")
 	case o.Noun == sheaf.BatchFolder && !o.Folder.ParentID.Set:
 		return sheaf.InvalidField("parent_id", "parent_id is required: the UUID of a folder, or null for the root level")
-	case o.Noun == sheaf.BatchDocument && !o.Document.ProjectID.Set:
-		return sheaf.InvalidField("project_id", "project_id is required: the UUID of a project, or null for none")
+	case o.Noun == sheaf.BatchDocument && o.Move.Empty():
+		return sheaf.InvalidField("project_id", "project_id is required, or parent_id, before_id or after_id: say where the document goes")
 	}
-	return nil
+	return o.Move.Check()
 }
 
 // prepareTexts compresses the texts of documents before the transaction, so that other writes do
@@ -155,9 +156,9 @@ func (b *batch) run(w *work, at stage) ([]sheaf.BatchResult, error) {
 		}
 	}
 	made := make([]sheaf.BatchResult, 0, len(b.operations))
-	room := w.app.cascades.Whole
+	left := room{deleted: w.app.cascades.Whole, moved: int64(w.app.cascades.Moved)}
 	for i := range b.operations {
-		r, err := w.operation(b.operations[i], b.texts[i], made, &room)
+		r, err := w.operation(b.operations[i], b.texts[i], made, &left, at)
 		if err != nil {
 			return nil, sheaf.AtOperation(i, err)
 		}
@@ -182,24 +183,37 @@ func (b *batch) size(w *work) (int64, error) {
 	return total, nil
 }
 
-// cascadeOf returns how many other records change if the operation deletes something.
+// cascadeOf returns how many other records change if the operation deletes or restores something,
+// or moves a document to another project.
 func (w *work) cascadeOf(o sheaf.BatchOperation) (int64, error) {
-	if _, made := sheaf.ParseMadeBy(o.ID); made || o.Action != sheaf.BatchDelete {
-		return 0, nil
-	}
-	switch o.Noun {
-	case sheaf.BatchProject:
+	_, made := sheaf.ParseMadeBy(o.ID)
+	deletes := o.Action == sheaf.BatchDelete
+	switch {
+	case made:
+	case deletes && o.Noun == sheaf.BatchProject:
 		return w.sizeOfProject(sheaf.ProjectID(o.ID))
-	case sheaf.BatchFolder:
+	case deletes && o.Noun == sheaf.BatchFolder:
 		size, err := w.TreeSize(w.ws.ID, sheaf.FolderID(o.ID))
 		return size.Folders + size.Filed, err
+	case o.Noun == sheaf.BatchDocument && (deletes || o.Action == sheaf.BatchMove || o.Action == sheaf.BatchUpdate && o.Document.ProjectID.Set):
+		tree, err := w.Descendants(w.ws.ID, sheaf.DocumentID(o.ID), w.app.cascades.Moved+1)
+		return int64(len(tree.IDs)), err
+	case o.Noun == sheaf.BatchDocument && o.Action == sheaf.BatchRestore:
+		_, group, err := w.deletedWith(sheaf.DocumentID(o.ID))
+		if sheaf.KindOf(err) == sheaf.NotFound { // the operation itself returns it
+			return 0, nil
+		}
+		return int64(max(0, len(group)-1)), err
 	}
 	return 0, nil
 }
 
-// operation makes one change. `made` are the results of the operations before it. `room` is how
-// many more records deletions may change.
-func (w *work) operation(o sheaf.BatchOperation, text store.Text, made []sheaf.BatchResult, room *int64) (sheaf.BatchResult, error) {
+// room is how many more records the operations of a batch may change beside their own: those that
+// deletions change, and those that move along with a document.
+type room struct{ deleted, moved int64 }
+
+// operation makes one change. `made` are the results of the operations before it.
+func (w *work) operation(o sheaf.BatchOperation, text store.Text, made []sheaf.BatchResult, left *room, at stage) (sheaf.BatchResult, error) {
 	// The pointers are into this copy of the operation.
 	err := o.Identifiers(func(_ string, _ sheaf.BatchNoun, id *string) error {
 		if n, earlier := sheaf.ParseMadeBy(*id); earlier {
@@ -210,7 +224,7 @@ func (w *work) operation(o sheaf.BatchOperation, text store.Text, made []sheaf.B
 	if err != nil {
 		return sheaf.BatchResult{}, err
 	}
-	if err := w.takeRoom(o, room); err != nil {
+	if err := w.countRoom(o, left); err != nil {
 		return sheaf.BatchResult{}, err
 	}
 	out := sheaf.BatchResult{Action: o.Action, Noun: o.Noun, ID: o.ID}
@@ -220,25 +234,35 @@ func (w *work) operation(o sheaf.BatchOperation, text store.Text, made []sheaf.B
 	case sheaf.BatchFolder:
 		err = w.folderOperation(o, &out)
 	case sheaf.BatchDocument:
-		err = w.documentOperation(o, text, &out)
+		err = w.documentOperation(o, text, &out, at)
 	case sheaf.BatchShare:
 		err = w.shareOperation(o, &out)
 	}
 	return out, err
 }
 
-// takeRoom subtracts the records that a deletion changes from `room`. If there are too many for one
-// transaction, it returns CONFLICT.
-func (w *work) takeRoom(o sheaf.BatchOperation, room *int64) error {
+// countRoom subtracts the other records that the operation changes from `left`. If there are too
+// many for one transaction, it returns CONFLICT.
+func (w *work) countRoom(o sheaf.BatchOperation, left *room) error {
 	n, err := w.cascadeOf(o)
 	if err != nil {
 		return err
 	}
-	if n > *room {
-		return sheaf.Conflictf("so many other records change with this %s that it cannot be deleted at once with the rest: at most %d may in a batch; "+
-			"delete it by a request of its own, DELETE /api/v1/%ss/%s", o.Noun, w.app.cascades.Whole, o.Noun, o.ID)
+	if o.Action != sheaf.BatchDelete && o.Action != sheaf.BatchRestore {
+		if left.moved -= n; left.moved < 0 {
+			return sheaf.Conflictf("more than %d documents would move along with the documents of this batch: move them separately", w.app.cascades.Moved)
+		}
+		return nil
 	}
-	*room -= n
+	if n > left.deleted {
+		request := fmt.Sprintf("DELETE /api/v1/%ss/%s", o.Noun, o.ID)
+		if o.Action == sheaf.BatchRestore {
+			request = fmt.Sprintf("POST /api/v1/documents/%s/restore", o.ID)
+		}
+		return sheaf.Conflictf("too many other records change with this %s to %s it in a batch, where at most %d may change: do it separately with %s",
+			o.Noun, o.Action, w.app.cascades.Whole, request)
+	}
+	left.deleted -= n
 	return nil
 }
 
@@ -289,18 +313,18 @@ func (w *work) folderOperation(o sheaf.BatchOperation, out *sheaf.BatchResult) (
 	return err
 }
 
-func (w *work) documentOperation(o sheaf.BatchOperation, text store.Text, out *sheaf.BatchResult) (err error) {
+func (w *work) documentOperation(o sheaf.BatchOperation, text store.Text, out *sheaf.BatchResult, at stage) (err error) {
 	var d sheaf.Document
 	id := sheaf.DocumentID(o.ID)
 	switch o.Action {
 	case sheaf.BatchCreate:
 		d, err = w.createDocument(o.Document, text)
 	case sheaf.BatchUpdate:
-		d, err = w.updateDocument(id, o.Document, text, o.Match)
+		d, err = w.updateDocument(id, o.Document, text, o.Match, at)
 	case sheaf.BatchMove:
-		d, err = w.updateDocument(id, sheaf.DocumentChange{ProjectID: o.Document.ProjectID}, text, o.Match)
+		d, err = w.moveDocument(id, o.Move, o.Match, at)
 	case sheaf.BatchRestore:
-		d, err = w.restoreDocument(id, o.Match)
+		d, err = w.restoreDocument(id, o.Match, heavy)
 	case sheaf.BatchDelete:
 		return w.deleteDocument(id, o.Match)
 	}

@@ -22,6 +22,9 @@ type Cascades struct {
 	// Rows is about how many rows a chunk writes, including deliveries. On SQLite all other writes
 	// wait meanwhile.
 	Rows int64
+	// Moved is the largest number of documents below a document that is moved. They move in one
+	// transaction. 0 means the usual bound.
+	Moved int
 	// Between, if set, is called between two chunks. Tests use it.
 	Between func()
 }
@@ -31,11 +34,14 @@ type Cascades struct {
 func (a *App) WithCascades(c Cascades) *App {
 	other := *a
 	other.cascades = c
+	if c.Moved == 0 {
+		other.cascades.Moved = standardCascades.Moved
+	}
 	return &other
 }
 
 // standardCascades are the bounds in production. 3,000 rows are written in 30 to 45 ms.
-var standardCascades = Cascades{Whole: 2_000, Rows: 3_000}
+var standardCascades = Cascades{Whole: 2_000, Rows: 3_000, Moved: 10_000}
 
 const (
 	// chunkMost bounds the records of a chunk. A record and its event may be 18 KB each.
@@ -55,7 +61,7 @@ type stage int
 
 const (
 	light  stage = iota // nothing is done yet, and only a little may be
-	heavy               // nothing is done yet, and this transaction has its turn among the heavy ones
+	heavy               // nothing is written yet, and this transaction holds the lock for large cascades
 	chunks              // some chunks are done
 )
 
@@ -98,7 +104,7 @@ func (a *App) cascade(ctx context.Context, c Caller, needs need, act func(w *wor
 			return err
 		}
 		if at == light {
-			leave, err := a.store.TurnOfHeavy(ctx, c.Workspace)
+			leave, err := a.store.LockCascade(ctx, c.Workspace)
 			if err != nil {
 				return err
 			}
@@ -119,11 +125,14 @@ func (a *App) cascade(ctx context.Context, c Caller, needs need, act func(w *wor
 // the light stage first. If act returns errHeavy, writeWhole waits for this workspace's turn among
 // the heavy writes and calls act again.
 func writeWhole[T any](ctx context.Context, a *App, c Caller, needs need, fault error, act func(w *work, s stage) (T, error)) (T, error) {
-	out, err := write(ctx, a, c, needs, fault, func(w *work) (T, error) { return act(w, light) })
+	out, err := write(ctx, a, c, needs, fault, func(w *work) (T, error) {
+		w.light = true
+		return act(w, light)
+	})
 	if !errors.Is(err, errHeavy) {
 		return out, err
 	}
-	leave, err := a.store.TurnOfHeavy(ctx, c.Workspace)
+	leave, err := a.store.LockCascade(ctx, c.Workspace)
 	if err != nil {
 		return out, err
 	}

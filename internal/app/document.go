@@ -14,6 +14,15 @@ func (a *App) Documents(ctx context.Context, c Caller, f sheaf.DocumentFilter) (
 			if err := placeExists(r, c.Workspace, f.Project.Pointer(), nil); err != nil {
 				return sheaf.Page[sheaf.Document]{}, err
 			}
+			if parent := f.Parent.Pointer(); parent != nil {
+				_, err := r.Document(c.Workspace, *parent)
+				if sheaf.KindOf(err) == sheaf.NotFound {
+					err = noParent()
+				}
+				if err != nil {
+					return sheaf.Page[sheaf.Document]{}, err
+				}
+			}
 		}
 		return r.Documents(c.Workspace, f)
 	})
@@ -33,8 +42,9 @@ func (a *App) DocumentText(ctx context.Context, c Caller, id sheaf.DocumentID) (
 	})
 }
 
-// CreateDocument adds a document. Its project must exist (NotFound), its external id be free
-// (CONFLICT), and the plan have room for it and its text (QUOTA_REACHED).
+// CreateDocument adds a document. Its project and parent must exist (NotFound) and fit together
+// (Invalid). Its external id must be free (CONFLICT), and the plan must have room for it and its
+// text (QUOTA_REACHED).
 func (a *App) CreateDocument(ctx context.Context, c Caller, in sheaf.DocumentChange) (sheaf.Document, error) {
 	fault := checkNewDocument(in)
 	text := newText(in, fault)
@@ -48,6 +58,11 @@ func (w *work) createDocument(in sheaf.DocumentChange, text store.Text) (sheaf.D
 	d := in.Apply(sheaf.Document{Version: 1, ContentBytes: text.Bytes(), ContentSHA256: text.SHA256()})
 	if err := w.projectExists(d.ProjectID); err != nil {
 		return d, err
+	}
+	if d.ParentID != nil {
+		if _, err := w.checkPlace(nil, d); err != nil {
+			return d, err
+		}
 	}
 	if err := checkNewDocument(in); err != nil {
 		return d, err
@@ -65,6 +80,9 @@ func (w *work) createDocument(in sheaf.DocumentChange, text store.Text) (sheaf.D
 		return d, err
 	}
 	d.ID, d.Number, d.Revision = sheaf.DocumentID(w.app.newID()), w.nextNumber(), 1
+	if !in.SortOrder.Set {
+		d.SortOrder = d.DefaultOrder()
+	}
 	d.CreatedAt = w.createdAt()
 	d.UpdatedAt = d.CreatedAt
 	w.ws.Documents++
@@ -88,10 +106,10 @@ func (w *work) documentIsOnly(d sheaf.Document) error {
 	case err != nil || !found || holder.ID == d.ID:
 		return err
 	case holder.Deleted != nil:
-		return sheaf.Conflictf("external_id %q is that of the document %s, which is deleted: restore that one or delete it for good, or choose another external_id",
+		return sheaf.Conflictf("external_id %q belongs to the deleted document %s: restore it, delete it for good, or choose another external_id",
 			sheaf.Clip(*d.ExternalID), holder.ID)
 	}
-	return taken("document", *d.ExternalID, string(holder.ID))
+	return externalIDTaken("document", *d.ExternalID, string(holder.ID))
 }
 
 // PutDocument upserts the document with that external id. If it exists, it is changed as by
@@ -101,14 +119,14 @@ func (w *work) documentIsOnly(d sheaf.Document) error {
 func (a *App) PutDocument(ctx context.Context, c Caller, externalID string, in sheaf.DocumentChange, match sheaf.Match) (Put[sheaf.Document], error) {
 	fault := firstError(checkPut(externalID, &in.ExternalID), in.Check())
 	text := newText(in, fault)
-	return write(ctx, a, c, scope(sheaf.DocumentsWrite), fault, func(w *work) (out Put[sheaf.Document], err error) {
+	return writeWhole(ctx, a, c, scope(sheaf.DocumentsWrite), fault, func(w *work, at stage) (out Put[sheaf.Document], err error) {
 		before, found, err := w.DocumentWith(w.ws.ID, externalID)
 		switch {
 		case err != nil:
 		case match.Asked && (!found || before.Deleted != nil):
 			err = nothingToMatch("document", externalID)
 		case found:
-			out.Record, err = w.applyToDocument(before, in, text, match)
+			out.Record, err = w.applyToDocument(before, in, text, match, at)
 		default:
 			out.Created = true
 			out.Record, err = w.createDocument(in, text)
@@ -137,8 +155,7 @@ func (w *work) projectExists(id *sheaf.ProjectID) error {
 	if id == nil {
 		return nil
 	}
-	_, err := w.Project(w.ws.ID, *id)
-	return err
+	return w.CheckProject(w.ws.ID, *id)
 }
 
 // UpdateDocument changes the fields that were sent. If nothing changes, nothing is written. A
@@ -147,42 +164,58 @@ func (w *work) projectExists(id *sheaf.ProjectID) error {
 func (a *App) UpdateDocument(ctx context.Context, c Caller, id sheaf.DocumentID, in sheaf.DocumentChange, match sheaf.Match) (sheaf.Document, error) {
 	fault := checkDocumentChange(in)
 	text := newText(in, fault)
-	return write(ctx, a, c, scope(sheaf.DocumentsWrite), fault, func(w *work) (sheaf.Document, error) {
-		return w.updateDocument(id, in, text, match)
+	return writeWhole(ctx, a, c, scope(sheaf.DocumentsWrite), fault, func(w *work, at stage) (sheaf.Document, error) {
+		return w.updateDocument(id, in, text, match, at)
 	})
 }
 
 // checkDocumentChange returns the error of a change of a document that does not depend on what is
 // stored.
 func checkDocumentChange(in sheaf.DocumentChange) error {
-	return checkChange(in.Empty(), "title, description, project_id, content, external_id, url, metadata", in.Check())
+	return checkChange(in.Empty(), "title, description, project_id, parent_id, sort_order, content, external_id, url, metadata", in.Check())
 }
 
 // updateDocument changes the fields that were sent, or returns NotFound. `text` is the prepared
 // text of the change.
-func (w *work) updateDocument(id sheaf.DocumentID, in sheaf.DocumentChange, text store.Text, match sheaf.Match) (sheaf.Document, error) {
+func (w *work) updateDocument(id sheaf.DocumentID, in sheaf.DocumentChange, text store.Text, match sheaf.Match, at stage) (sheaf.Document, error) {
 	before, err := w.Document(w.ws.ID, id)
 	if err != nil {
 		return before, err
 	}
-	return w.applyToDocument(before, in, text, match)
+	return w.applyToDocument(before, in, text, match, at)
 }
 
 // applyToDocument changes the fields that were sent, and restores the document if it is deleted.
-// `text` is the prepared text of the change.
-func (w *work) applyToDocument(before sheaf.Document, in sheaf.DocumentChange, text store.Text, match sheaf.Match) (sheaf.Document, error) {
-	if err := firstMissing(w.projectExists(in.ProjectID.Pointer()), match.Check(before.Revision)); err != nil {
+// `text` is the prepared text of the change. If the project changes, the documents below come
+// along; if these are too many for a light write, it returns errHeavy on the light stage.
+func (w *work) applyToDocument(before sheaf.Document, in sheaf.DocumentChange, text store.Text, match sheaf.Match, at stage) (sheaf.Document, error) {
+	d := in.Apply(before)
+	if before.Deleted != nil && !in.ParentID.Set {
+		if err := w.returnTo(&d); err != nil {
+			return before, err
+		}
+	}
+	to, err := w.newPlace(before, d)
+	if err := firstMissing(err, match.Check(before.Revision)); err != nil {
 		return before, err
 	}
-	d := in.Apply(before)
+	if to.carry && at == light && w.portion(light, int64(1+len(to.below))) == 0 {
+		return before, errHeavy
+	}
 	if in.Content.Set {
 		d.ContentBytes, d.ContentSHA256 = text.Bytes(), text.SHA256()
 	}
-	d.Deleted = nil
+	if d.Deleted != nil {
+		d.Deleted, d.Deletion = nil, 0 // alone, without those that were deleted with it
+	}
 	if err := w.mayShow(&before, d, in.Content); err != nil {
 		return before, err
 	}
-	return w.changeDocument(before, d, text)
+	after, err := w.changeDocument(before, d, text)
+	if err == nil && to.carry {
+		err = w.carry(after, to.below)
+	}
+	return after, err
 }
 
 // changeDocument replaces `before` by d and emits its event, unless the two are equal. If `before`
@@ -225,63 +258,6 @@ func (w *work) changeDocument(before, d sheaf.Document, text store.Text) (sheaf.
 	grown, err := w.AddVersion(w.ws.ID, before, d, w.author(), text)
 	w.ws.Storage += grown
 	return d, err
-}
-
-// DeleteDocument soft-deletes the document: it is in no list or count until it is restored.
-func (a *App) DeleteDocument(ctx context.Context, c Caller, id sheaf.DocumentID, match sheaf.Match) error {
-	c.deletes = true
-	return do(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) error { return w.deleteDocument(id, match) })
-}
-
-func (w *work) deleteDocument(id sheaf.DocumentID, match sheaf.Match) error {
-	before, err := w.Document(w.ws.ID, id)
-	if err != nil {
-		return err
-	}
-	if err := match.Check(before.Revision); err != nil {
-		return err
-	}
-	d := before
-	d.Deleted = &w.now
-	w.ws.Documents--
-	w.emit(sheaf.DocumentDeleted, string(d.ID), &before)
-	return w.UpdateDocument(w.ws.ID, before, d)
-}
-
-// RestoreDocument undoes a deletion. A document that is not deleted is left as it is. If its
-// project was deleted meanwhile, the document is in no project. The plan must have room for it
-// (QUOTA_REACHED).
-func (a *App) RestoreDocument(ctx context.Context, c Caller, id sheaf.DocumentID) (sheaf.Document, error) {
-	return write(ctx, a, c, scope(sheaf.DocumentsWrite), nil, func(w *work) (sheaf.Document, error) {
-		return w.restoreDocument(id, sheaf.Match{})
-	})
-}
-
-func (w *work) restoreDocument(id sheaf.DocumentID, match sheaf.Match) (sheaf.Document, error) {
-	before, err := w.AnyDocument(w.ws.ID, id)
-	if err == nil {
-		err = match.Check(before.Revision)
-	}
-	if err != nil || before.Deleted == nil {
-		return before, err
-	}
-	d := before
-	d.Deleted = nil
-	if err := w.mayShow(&before, d, sheaf.Opt[string]{}); err != nil {
-		return before, err
-	}
-	return w.changeDocument(before, d, store.Text{})
-}
-
-// DeletedDocument returns a deleted document, or NotFound.
-func (a *App) DeletedDocument(ctx context.Context, c Caller, id sheaf.DocumentID) (sheaf.Document, error) {
-	return read(ctx, a, c, scope(sheaf.DocumentsRead), func(r *store.Reader) (sheaf.Document, error) {
-		d, err := r.AnyDocument(c.Workspace, id)
-		if err == nil && d.Deleted == nil {
-			return sheaf.Document{}, sheaf.Missing("document")
-		}
-		return d, err
-	})
 }
 
 // PurgeDocument permanently deletes a soft-deleted document, with its texts, versions and shares. A

@@ -22,7 +22,7 @@ func (a *App) EditDocument(ctx context.Context, c Caller, id sheaf.DocumentID, e
 	if err != nil {
 		return sheaf.Document{}, err
 	}
-	return write(ctx, a, c, needs, fault, func(w *work) (sheaf.Document, error) {
+	return writeWhole(ctx, a, c, needs, fault, func(w *work, at stage) (sheaf.Document, error) {
 		before, err := w.Document(w.ws.ID, id)
 		if err != nil {
 			return before, err
@@ -32,7 +32,7 @@ func (a *App) EditDocument(ctx context.Context, c Caller, id sheaf.DocumentID, e
 		if change.Content, text, err = w.edited(before, edits, ready, match); err != nil {
 			return before, err
 		}
-		return w.applyToDocument(before, change, text, match)
+		return w.applyToDocument(before, change, text, match, at)
 	})
 }
 

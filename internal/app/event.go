@@ -133,38 +133,38 @@ func (a *App) FollowEvents(ctx context.Context, c Caller, f sheaf.EventFilter) (
 	})
 }
 
-// lookEvery is how often WatchLogs looks for what no note told of.
-const lookEvery = 5 * time.Second
+// pollLogsEvery is how often WatchLogs asks for changes that no note announced.
+const pollLogsEvery = 5 * time.Second
 
-// WatchLogs calls wake for those of the followed workspaces whose log grew though no note told of it,
-// until ctx ends. One query asks for all of them. It asks nothing where no note can be lost.
+// WatchLogs calls wake for the followed workspaces whose log grew without a note, until ctx ends. One query
+// asks for all of them. If notes cannot be lost, as on SQLite, it asks nothing.
 func (a *App) WatchLogs(ctx context.Context, followed func() []sheaf.WorkspaceID, wake func(sheaf.WorkspaceSet)) error {
-	if a.store.ToldOfAll() {
+	if a.store.AnnouncesAll() {
 		<-ctx.Done()
 		return nil
 	}
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
+	tick := time.NewTicker(pollLogsEvery)
+	defer tick.Stop()
 	known := map[sheaf.WorkspaceID]int64{}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-look.C:
-			known = a.lookAtLogs(ctx, followed(), known, wake)
+		case <-tick.C:
+			known = a.pollLogs(ctx, followed(), known, wake)
 		}
 	}
 }
 
-// lookAtLogs calls wake for those of the workspaces whose log ends elsewhere than is known, and returns
-// where each of them ends. A workspace of which nothing is known is woken once.
-func (a *App) lookAtLogs(ctx context.Context, followed []sheaf.WorkspaceID, known map[sheaf.WorkspaceID]int64, wake func(sheaf.WorkspaceSet)) map[sheaf.WorkspaceID]int64 {
+// pollLogs calls wake for those of the workspaces whose log ends elsewhere than is known, and returns
+// where each of them ends. A workspace that is not in `known` is woken once.
+func (a *App) pollLogs(ctx context.Context, followed []sheaf.WorkspaceID, known map[sheaf.WorkspaceID]int64, wake func(sheaf.WorkspaceSet)) map[sheaf.WorkspaceID]int64 {
 	if len(followed) == 0 {
 		return nil
 	}
 	ends, err := readUnasked(ctx, a, func(r *store.Reader) (map[sheaf.WorkspaceID]int64, error) { return r.LogEnds(followed) })
 	if err != nil {
-		return known // the next look finds it
+		return known // the next poll finds it
 	}
 	var grown sheaf.WorkspaceSet
 	for ws, end := range ends {

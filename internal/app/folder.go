@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -106,7 +105,7 @@ func (w *work) folderIsOnly(f sheaf.Folder) error {
 	}
 	holder, found, err := w.FolderWith(w.ws.ID, *f.ExternalID)
 	if err == nil && found && holder.ID != f.ID {
-		err = taken("folder", *f.ExternalID, string(holder.ID))
+		err = externalIDTaken("folder", *f.ExternalID, string(holder.ID))
 	}
 	return err
 }
@@ -139,7 +138,7 @@ func (w *work) updateFolder(id sheaf.FolderID, in sheaf.FolderChange, match shea
 // created (NotFound). The type of a folder cannot be changed (Invalid).
 func (a *App) PutFolder(ctx context.Context, c Caller, externalID string, in sheaf.FolderChange, match sheaf.Match) (Put[sheaf.Folder], error) {
 	fault := firstError(checkPut(externalID, &in.ExternalID), in.Check(), checkEntityType(in.EntityType))
-	return write(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work) (out Put[sheaf.Folder], err error) {
+	return writeWhole(ctx, a, c, scope(sheaf.ProjectsWrite), fault, func(w *work, _ stage) (out Put[sheaf.Folder], err error) {
 		before, found, err := w.FolderWith(w.ws.ID, externalID)
 		switch {
 		case err != nil:
@@ -168,20 +167,20 @@ func checkEntityType(in sheaf.Opt[string]) error {
 // everything below it. This is one change, with one event.
 func (w *work) replaceFolder(before sheaf.Folder, in sheaf.FolderChange, match sheaf.Match) (f sheaf.Folder, err error) {
 	f = in.Apply(before)
-	tree := []sheaf.Folder{before}
+	var tree store.TreeSize
 	var nowhere error // the parent does not exist, or cannot be the parent
 	if in.ParentID.Set {
-		if tree, err = w.Subtree(w.ws.ID, before); err != nil {
+		if tree, err = w.TreeSize(w.ws.ID, before.ID); err != nil {
 			return before, err
 		}
 		f.ParentID = in.ParentID.Pointer()
-		f.Depth, nowhere = w.depthOfMoved(tree, f.ParentID)
+		f.Depth, nowhere = w.depthOfMoved(before, tree, f.ParentID)
 	}
 	if err := firstMissing(nowhere, match.Check(before.Revision)); err != nil {
 		return before, err
 	}
 	if in.EntityType.Set && in.EntityType.Value != string(before.EntityType) {
-		return before, sheaf.InvalidField("entity_type", "entity_type of a folder cannot be changed: this one is of type %s; leave it out, or make another folder", before.EntityType)
+		return before, sheaf.InvalidField("entity_type", "entity_type of a folder cannot be changed: this one is of type %s; leave it out, or create another folder", before.EntityType)
 	}
 	if err := w.folderIsOnly(f); err != nil {
 		return before, err
@@ -189,7 +188,7 @@ func (w *work) replaceFolder(before sheaf.Folder, in sheaf.FolderChange, match s
 	if err := w.ws.Plan.AllowFolders(before.EntityType); err != nil {
 		return before, err
 	}
-	return w.changeTree(tree, f)
+	return w.changeTree(before, f, tree)
 }
 
 // changeFolder writes f and emits its event, unless f equals `before`.
@@ -206,7 +205,7 @@ func (w *work) changeFolder(before, f sheaf.Folder) (sheaf.Folder, error) {
 // MoveFolder moves the folder, with everything below it, into `parent`, or with nil to the root
 // level. A cycle, another type and a fourth level are Invalid.
 func (a *App) MoveFolder(ctx context.Context, c Caller, id sheaf.FolderID, parent *sheaf.FolderID, match sheaf.Match) (sheaf.Folder, error) {
-	return write(ctx, a, c, scope(sheaf.ProjectsWrite), nil, func(w *work) (sheaf.Folder, error) {
+	return writeWhole(ctx, a, c, scope(sheaf.ProjectsWrite), nil, func(w *work, _ stage) (sheaf.Folder, error) {
 		return w.moveFolder(id, parent, match)
 	})
 }
@@ -216,11 +215,11 @@ func (w *work) moveFolder(id sheaf.FolderID, parent *sheaf.FolderID, match sheaf
 	if err != nil {
 		return before, err
 	}
-	tree, err := w.Subtree(w.ws.ID, before)
+	tree, err := w.TreeSize(w.ws.ID, id)
 	if err != nil {
 		return before, err
 	}
-	depth, err := w.depthOfMoved(tree, parent)
+	depth, err := w.depthOfMoved(before, tree, parent)
 	if err := firstMissing(err, match.Check(before.Revision)); err != nil {
 		return before, err
 	}
@@ -229,43 +228,43 @@ func (w *work) moveFolder(id sheaf.FolderID, parent *sheaf.FolderID, match sheaf
 	}
 	moved := before
 	moved.ParentID, moved.Depth = parent, depth
-	return w.changeTree(tree, moved)
+	return w.changeTree(before, moved, tree)
 }
 
-// depthOfMoved returns the level of the top of the tree under `parent`. It returns Invalid if the
-// parent is in the tree itself, or if the lowest folder would be too deep.
-func (w *work) depthOfMoved(tree []sheaf.Folder, parent *sheaf.FolderID) (int, error) {
-	top := tree[0]
-	if parent != nil && slices.ContainsFunc(tree, func(f sheaf.Folder) bool { return f.ID == *parent }) {
-		return 0, sheaf.InvalidField("parent_id", "parent_id names the folder itself or one below it: choose a folder outside of it").
-			ForPerson("A folder cannot be within itself: choose one outside of it.")
+// depthOfMoved returns the depth of `top` under `parent`. It returns Invalid if the parent is in the
+// tree of top, or if the deepest folder of the tree would be too deep.
+func (w *work) depthOfMoved(top sheaf.Folder, tree store.TreeSize, parent *sheaf.FolderID) (int, error) {
+	for above := parent; above != nil; {
+		if *above == top.ID {
+			return 0, sheaf.InvalidField("parent_id", "parent_id names the folder itself or one below it: choose a folder outside of it").
+				ForPerson("A folder cannot be within itself: choose one outside of it.")
+		}
+		f, err := w.Folder(w.ws.ID, *above)
+		if err != nil && sheaf.KindOf(err) != sheaf.NotFound { // which depthUnder returns
+			return 0, err
+		}
+		above = f.ParentID
 	}
 	depth, err := w.depthUnder(parent, top.EntityType)
 	if err != nil {
 		return 0, err
 	}
-	height := 0
-	for _, f := range tree {
-		height = max(height, f.Depth-top.Depth)
-	}
-	return depth, checkDepth(depth + height)
+	return depth, checkDepth(depth + tree.Deepest - top.Depth)
 }
 
-// changeTree writes `top`, the new state of the tree's first folder. The folders below it only get
-// another depth, which is derived and has no event.
-func (w *work) changeTree(tree []sheaf.Folder, top sheaf.Folder) (sheaf.Folder, error) {
-	by := top.Depth - tree[0].Depth
-	top, err := w.changeFolder(tree[0], top)
-	if err != nil || by == 0 {
+// changeTree writes `top`, the new state of the folder `before`. The other folders of its tree only
+// get another depth, which is derived and has no event. If they are too many for a light write,
+// changeTree returns errHeavy.
+func (w *work) changeTree(before, top sheaf.Folder, tree store.TreeSize) (sheaf.Folder, error) {
+	by := top.Depth - before.Depth
+	if by != 0 && w.light && tree.Folders > lightRows {
+		return top, errHeavy
+	}
+	top, err := w.changeFolder(before, top)
+	if err != nil || by == 0 || tree.Folders == 1 {
 		return top, err
 	}
-	for _, f := range tree[1:] {
-		f.Depth += by
-		if err := w.UpdateFolder(w.ws.ID, f); err != nil {
-			return top, err
-		}
-	}
-	return top, nil
+	return top, w.DeepenFolders(w.ws.ID, top.ID, by)
 }
 
 // DeleteFolder deletes the folder and all folders below it. Their projects or brandings move to the

@@ -25,15 +25,58 @@ func BenchmarkDeleteFolder(b *testing.B) {
 	for _, size := range []struct{ projects, subscriptions int }{{2_000, 3}, {2_000, 20}, {10_000, 3}, {10_000, 20}, {20_000, 20}} {
 		name := fmt.Sprintf("%dx%d", size.projects, size.subscriptions)
 		b.Run("SQLite/"+name, func(b *testing.B) {
-			benchCascade(b, store.Options{Folder: b.TempDir()}, size.projects, size.subscriptions)
+			benchCascade(b, store.Options{Folder: b.TempDir()}, deleting(size.projects), size.subscriptions)
 		})
 		b.Run("PostgreSQL/"+name, func(b *testing.B) {
-			benchCascade(b, store.Options{DatabaseURL: pgtest.URL(b)}, size.projects, size.subscriptions)
+			benchCascade(b, store.Options{DatabaseURL: pgtest.URL(b)}, deleting(size.projects), size.subscriptions)
 		})
 	}
 }
 
-func benchCascade(b *testing.B, o store.Options, projects, subscriptions int) {
+// BenchmarkMoveFolder moves a folder of many folders one level down, beside the same writes.
+func BenchmarkMoveFolder(b *testing.B) {
+	for _, folders := range []int{500, 2_000, 10_000} {
+		b.Run(fmt.Sprintf("SQLite/%d", folders), func(b *testing.B) {
+			benchCascade(b, store.Options{Folder: b.TempDir()}, moving(folders), 3)
+		})
+		b.Run(fmt.Sprintf("PostgreSQL/%d", folders), func(b *testing.B) {
+			benchCascade(b, store.Options{DatabaseURL: pgtest.URL(b)}, moving(folders), 3)
+		})
+	}
+}
+
+// prepared fills a workspace and returns the call to measure.
+type prepared func(b *testing.B, s *store.Store, a *app.App, c app.Caller) (act func() error)
+
+func deleting(projects int) prepared {
+	return func(b *testing.B, s *store.Store, a *app.App, c app.Caller) func() error {
+		f := fillFolder(b, s, a, c, projects)
+		return func() error { return a.DeleteFolder(context.Background(), c, f, sheaf.Match{}) }
+	}
+}
+
+func moving(folders int) prepared {
+	return func(b *testing.B, s *store.Store, a *app.App, c app.Caller) func() error {
+		top, parent := fillFolder(b, s, a, c, 0), fillFolder(b, s, a, c, 0)
+		one := sheaf.FolderChange{Name: sheaf.Some("One"), EntityType: sheaf.Some("project"), ParentID: sheaf.Some(top)}
+		var batch []app.ImportRecord
+		for i := range folders {
+			batch = append(batch, app.ImportRecord{ID: sheaf.NewUUID(time.Now(), rand.Reader), Folder: &one})
+			if len(batch) == app.MaxImport || i == folders-1 {
+				if _, err := a.Operator().Import(context.Background(), c.Workspace, batch); err != nil {
+					b.Fatal(err)
+				}
+				batch = nil
+			}
+		}
+		return func() error {
+			_, err := a.MoveFolder(context.Background(), c, top, &parent, sheaf.Match{})
+			return err
+		}
+	}
+}
+
+func benchCascade(b *testing.B, o store.Options, prepare prepared, subscriptions int) {
 	ctx := context.Background()
 	must := func(err error) {
 		b.Helper()
@@ -62,7 +105,7 @@ func benchCascade(b *testing.B, o store.Options, projects, subscriptions int) {
 	for range b.N {
 		b.StopTimer()
 		c, other := newCaller(), newCaller()
-		f := fillFolder(b, s, a, c, projects)
+		act := prepare(b, s, a, c)
 		for i := range subscriptions {
 			_, err := a.CreateSubscription(ctx, c, sheaf.SubscriptionChange{Name: sheaf.Some("Hook"),
 				URL: sheaf.Some(fmt.Sprintf("https://hook.example/%d", i)), Events: sheaf.Some([]string{"project.updated", "folder.deleted"})})
@@ -75,7 +118,7 @@ func benchCascade(b *testing.B, o store.Options, projects, subscriptions int) {
 		before := processTime()
 		began := time.Now()
 		b.StartTimer()
-		must(a.DeleteFolder(ctx, c, f, sheaf.Match{}))
+		must(act())
 		b.StopTimer()
 		took += time.Since(began)
 		used += processTime() - before

@@ -150,9 +150,9 @@ func (r ImportRecord) times(now time.Time) (created, updated time.Time) {
 // Import adds at most MaxImport records to a workspace, all in one transaction or, with an error,
 // none. If the API would refuse a record, the error is a *RecordError. A record whose identifier
 // exists in the workspace is skipped. Each record emits its event, in the name of the workspace's
-// owner.
+// owner. If it would use the reserve of the disk, it returns Unavailable.
 func (o Operator) Import(ctx context.Context, id sheaf.WorkspaceID, batch []ImportRecord) (Imported, error) {
-	if err := o.checkBatch(batch); err != nil {
+	if err := firstError(o.checkBatch(batch), o.RoomToImport(ctx, batch)); err != nil {
 		return Imported{}, err
 	}
 	out, err := operate(ctx, o, id, func(w *work) (Imported, error) {

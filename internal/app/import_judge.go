@@ -27,6 +27,7 @@ type importing struct {
 	shares        map[sheaf.ShareID]bool
 	subscriptions map[sheaf.SubscriptionID]bool
 	current       importedDocument
+	places        map[sheaf.DocumentID]importedPlace // of documents that are parents or were accepted
 
 	// The holders of the external ids that the batch names, stored or accepted.
 	folderOf   map[string]sheaf.FolderID
@@ -57,7 +58,7 @@ func newImporting(ws sheaf.Workspace, now time.Time) *importing {
 		brandings: map[sheaf.BrandingID]bool{}, projects: map[sheaf.ProjectID]bool{},
 		documents: map[sheaf.DocumentID]bool{}, media: map[sheaf.MediumID]bool{}, shares: map[sheaf.ShareID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{},
 		folderOf: map[string]sheaf.FolderID{}, projectOf: map[string]sheaf.ProjectID{},
-		documentOf: map[string]sheaf.DocumentID{}}
+		documentOf: map[string]sheaf.DocumentID{}, places: map[sheaf.DocumentID]importedPlace{}}
 }
 
 // nextBatch discards what the last batch was to save, and keeps which records were accepted.
@@ -120,6 +121,7 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 			folders = appendID(folders, b.Project.FolderID)
 		case b.Document != nil:
 			documents = append(documents, sheaf.DocumentID(b.ID))
+			documents = appendID(documents, b.Document.ParentID)
 			projects = appendID(projects, b.Document.ProjectID)
 		case b.Medium != nil:
 			media = append(media, sheaf.MediumID(b.ID))
@@ -180,7 +182,7 @@ func hold[ID ~string](holders map[string]ID, noun string, externalID *string, id
 		return nil
 	}
 	if holder, held := holders[*externalID]; held && holder != id {
-		return taken(noun, *externalID, string(holder))
+		return externalIDTaken(noun, *externalID, string(holder))
 	}
 	holders[*externalID] = id
 	return nil
@@ -205,7 +207,7 @@ func learn[T ~string, V any](known map[T]V, ws sheaf.WorkspaceID, ids []T, find 
 // notEarlier returns the refusal of a reference that leads neither to a record of the workspace nor
 // to an earlier record.
 func notEarlier(field, noun, id string) error {
-	return sheaf.InvalidField(field, "%s: there is no %s %s, neither in this workspace nor on an earlier line: put it before what is in it, or correct the id", field, noun, id)
+	return sheaf.InvalidField(field, "%s: there is no %s %s, neither in this workspace nor on an earlier line: put its line before this one, or correct the id", field, noun, id)
 }
 
 func (im *importing) acceptFolder(r ImportRecord) error {
@@ -331,23 +333,81 @@ func (im *importing) acceptDocument(reader *store.Reader, r ImportRecord) error 
 	if d.ProjectID != nil && !im.projects[*d.ProjectID] {
 		return notEarlier("project_id", "project", string(*d.ProjectID))
 	}
+	level, err := im.placeDocument(reader, &d)
+	if err != nil {
+		return err
+	}
 	if err := hold(im.documentOf, "document", d.ExternalID, id); err != nil {
 		return err
 	}
+	if order := r.Document.SortOrder; order.Set {
+		im.reachOrder(order.Value)
+	}
 	d.Number, d.CreatedAt, d.UpdatedAt = im.stamp(r)
+	if !r.Document.SortOrder.Set {
+		d.SortOrder = d.DefaultOrder()
+	}
 	present := r.present(im.owner, d.CreatedAt, d.UpdatedAt)
 	d.Version = present.Number
 	im.current = importedDocument{id, store.KeptVersions{Present: d.Version, Oldest: d.Version}, map[string]bool{}}
 	if err := im.acceptText(reader, r.text); err != nil {
 		return err
 	}
-	im.documents[id] = true
+	im.documents[id], im.places[id] = true, importedPlace{d.ProjectID, level}
 	im.ws.Documents++
 	im.out.Added.Documents++
 	im.newDocuments = append(im.newDocuments, store.NewDocument{Document: &d, Present: present})
 	im.created = append(im.created, creation{sheaf.DocumentCreated, r.ID, &d})
 	return nil
 }
+
+// importedPlace is the place of a document that can be a parent.
+type importedPlace struct {
+	project *sheaf.ProjectID
+	level   int // 1 at the top level; 0: the document is deleted
+}
+
+// placeDocument returns the level of d, whose parent must exist. If the parent is deleted here, is
+// in another project or has no level left below it, d goes to the top level, as a restored document
+// does.
+func (im *importing) placeDocument(r *store.Reader, d *sheaf.Document) (level int, err error) {
+	if d.ParentID == nil {
+		return 1, nil
+	}
+	parent := *d.ParentID
+	if !im.documents[parent] {
+		return 0, notEarlier("parent_id", "document", string(parent))
+	}
+	in, known := im.places[parent]
+	if !known {
+		above, err := r.Ancestors(im.ws.ID, parent)
+		if err != nil {
+			return 0, err
+		}
+		if len(above) > 0 && above[0].Deleted == nil {
+			in = importedPlace{above[0].ProjectID, len(above)}
+		}
+		im.places[parent] = in
+	}
+	if in.level == 0 || in.level >= sheaf.MaxLevels || !sheaf.SameID(in.project, d.ProjectID) {
+		d.ParentID = nil
+		return 1, nil
+	}
+	return in.level + 1, nil
+}
+
+// reachOrder raises the number of the record created last, so that the next document has no smaller
+// default order than `order`. Otherwise documents that are created after the import would come
+// before imported ones, which have the orders of a workspace with more records. An order far beyond
+// what numbers reach was chosen by a client, and stays ahead.
+func (im *importing) reachOrder(order int64) {
+	if number := order / sheaf.OrderStep; number <= maxReached {
+		im.ws.LastNumber = max(im.ws.LastNumber, number-1)
+	}
+}
+
+// maxReached is the largest number that reachOrder raises to.
+const maxReached = 1 << 32
 
 // acceptSubscription accepts a subscription as inactive. The operator activates it after its
 // endpoint has the new secret, and so decides what it is sent.

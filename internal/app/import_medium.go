@@ -40,8 +40,8 @@ const importWithin = 2 * time.Hour
 
 // ImportMedium adds a medium to a workspace, with its event, as Import adds other records. A medium
 // whose identifier exists in the workspace is skipped. open returns its bytes from the beginning,
-// each time it is called. If the bytes cannot be stored, ImportMedium returns Unavailable and keeps
-// nothing.
+// each time it is called. If the bytes cannot be stored, or would use the reserve of the disk,
+// ImportMedium returns Unavailable and keeps nothing.
 //
 // Until its bytes are stored, it is a pending row with another identifier. So a medium whose import
 // was interrupted can be imported again at once.
@@ -56,6 +56,14 @@ func (o Operator) ImportMedium(ctx context.Context, id sheaf.WorkspaceID, r Impo
 	if err != nil {
 		return Imported{}, err
 	}
+	if err := o.RoomToImport(ctx, nil); err != nil {
+		return Imported{}, err
+	}
+	written, ok := o.app.disk.Admit(m.Bytes)
+	if !ok {
+		return Imported{}, errImportNoRoom
+	}
+	defer written()
 	pending := m
 	pending.ID, pending.DocumentID = sheaf.MediumID(o.app.newID()), nil
 	var out Imported
@@ -147,7 +155,7 @@ func (o Operator) publishImport(ctx context.Context, id sheaf.WorkspaceID, pendi
 // errImportTooLong is returned if a starting server or the sweep removed the pending medium as
 // abandoned.
 var errImportTooLong = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable,
-	Text: "a medium was taken for abandoned while it was being imported, as when a server starts: import again"}
+	Text: "a server removed a medium during the import, because it seemed abandoned: import again"}
 
 // acceptMedium accepts a medium. ImportMedium saves it once its bytes are stored.
 func (im *importing) acceptMedium(r ImportRecord) error {

@@ -70,9 +70,9 @@ type acceptedText struct {
 	text store.Text
 }
 
-// turnTo makes `id` the current document. It may be that already, if the previous batch ended among
+// setCurrent makes `id` the current document. It may be that already, if the previous batch ended among
 // its versions.
-func (im *importing) turnTo(r *store.Reader, id sheaf.DocumentID) error {
+func (im *importing) setCurrent(r *store.Reader, id sheaf.DocumentID) error {
 	if im.current.id == id {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (im *importing) turnTo(r *store.Reader, id sheaf.DocumentID) error {
 // versions are skipped, and so are those beyond MaxVersions.
 func (im *importing) acceptVersion(r *store.Reader, record ImportRecord) error {
 	id, v := sheaf.DocumentID(record.ID), record.Version
-	if err := im.turnTo(r, id); err != nil {
+	if err := im.setCurrent(r, id); err != nil {
 		return err
 	}
 	kept := &im.current.kept

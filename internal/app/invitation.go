@@ -50,14 +50,14 @@ func (w *work) invite(email string, role sheaf.Role) (NewInvitation, error) {
 // mayInvite returns Conflict if no one, or not this person, can be invited.
 func (w *work) mayInvite(email string) error {
 	if w.ws.Personal {
-		return sheaf.Conflictf("this workspace is personal and takes no second member: invite them to another one")
+		return sheaf.Conflictf("this workspace is personal and cannot have a second member: invite the person to another workspace")
 	}
 	open, err := w.OtherInvitations(w.ws.ID, email, w.now)
 	if err != nil {
 		return err
 	}
 	if open >= maxInvitations {
-		return sheaf.Conflictf("%d invitations to this workspace are open, and there can be no more: withdraw one, or wait until one is used or has expired", open)
+		return sheaf.Conflictf("%d invitations to this workspace are open, which is the maximum: withdraw one, or wait until one is used or has expired", open)
 	}
 	return w.notAMember(email)
 }

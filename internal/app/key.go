@@ -130,7 +130,7 @@ func (w *work) checkKeysMade() error {
 	}
 	wait = (wait + time.Second - 1).Truncate(time.Second)
 	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: wait,
-		Text: fmt.Sprintf("this workspace made %d API keys in the last hour, as many as the %s plan allows: use those that it has, or retry after %d seconds",
+		Text: fmt.Sprintf("this workspace created %d API keys in the last hour, the limit of the %s plan: use existing keys, or retry after %d seconds",
 			most, w.ws.Plan, int(wait/time.Second))}
 }
 
@@ -154,7 +154,7 @@ func (a *App) RevokeKey(ctx context.Context, c Caller, id sheaf.KeyID) error {
 type Identity struct {
 	Key     sheaf.Key
 	User    sheaf.User
-	Storage sheaf.Storage // of the workspace
+	Storage sheaf.Storage // storage that the workspace uses and may use
 }
 
 // Me returns the caller's key and its user. The key is read again, because the caller's copy may be

@@ -26,9 +26,9 @@ const (
 	// times as long.
 	removeWithin = 20 * time.Second
 	// waitForRemoval bounds how long an upload waits while the same bytes are being removed. It
-	// looks again every lookAgain.
+	// checks every pollRemoval.
 	waitForRemoval = 10 * time.Second
-	lookAgain      = 20 * time.Millisecond
+	pollRemoval    = 20 * time.Millisecond
 )
 
 // Media returns a page of the caller's media in the order of their creation.
@@ -85,9 +85,9 @@ func (a *App) openMedium(ctx context.Context, ws sheaf.WorkspaceID, m sheaf.Medi
 		if gone := deleted(); gone != nil {
 			return nil, gone
 		}
-		what = "missing from where this service keeps its files"
+		what = "missing in the storage of media"
 	case errors.Is(err, media.ErrDamaged):
-		what = "damaged where this service keeps its files"
+		what = "damaged in the storage of media"
 	default:
 		return content, mediaError(err)
 	}
@@ -114,14 +114,14 @@ func (o Operator) RecheckBytes(ctx context.Context, key media.Key, pace func(con
 // mediumKey returns the key under which the bytes of a medium are stored.
 func mediumKey(ws sheaf.WorkspaceID, m sheaf.Medium) media.Key {
 	key := media.Key{Workspace: string(ws)}
-	_, _ = hex.Decode(key.SHA256[:], []byte(m.SHA256)) // an invalid hash leads to no bytes
+	_, _ = hex.Decode(key.SHA256[:], []byte(m.SHA256)) // a malformed hash names no stored bytes
 	return key
 }
 
 // errNoMedia is returned if no media storage is set up: several nodes share a database, but no
 // folder.
 var errNoMedia = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: time.Hour,
-	Text: "this service stores no media: on PostgreSQL they need a bucket that every node reaches; whoever operates it names one with --media-url"}
+	Text: "this service cannot store media: with PostgreSQL it needs a bucket that every node reaches; ask the operator to set --media-url"}
 
 // mediaError returns the error that a caller gets for an error of the media storage.
 func mediaError(err error) error {
@@ -130,10 +130,10 @@ func mediaError(err error) error {
 	}
 	if media.Full(err) {
 		return &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, Cause: err, RetryAfter: time.Minute,
-			Text: "there is no room left where this service keeps its files: nothing was kept; repeat the request when whoever operates it has made room"}
+			Text: "the service has no room left for files, and nothing was stored: repeat the request when the operator has made room"}
 	}
 	return &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, Cause: err,
-		Text: "the place where this service keeps its files cannot be reached, or refuses: nothing was kept; repeat the request in a few seconds"}
+		Text: "the storage of media cannot be reached or refuses, and nothing was stored: repeat the request in a few seconds"}
 }
 
 // NewMedium is a file to upload.
@@ -244,7 +244,7 @@ func (a *App) whileRemoving(ctx context.Context, try func() (*store.Removal, err
 		}
 		a.helpRemoving(ctx, *removing)
 		select {
-		case <-time.After(lookAgain):
+		case <-time.After(pollRemoval):
 		case <-end.C:
 			return &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: removeWithin,
 				Text: "a file of the same bytes is being deleted: repeat the request in a few seconds"}
@@ -301,7 +301,7 @@ func (a *App) publishMedium(ctx context.Context, c Caller, m sheaf.Medium) (shea
 	return write(ctx, a, c, scope(sheaf.MediaWrite), nil, func(w *work) (sheaf.Medium, error) {
 		now, found, err := w.PendingMedium(w.ws.ID, m.ID)
 		if err == nil && !found {
-			err = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, Text: "storing the file took too long, and nothing was kept: repeat the request"}
+			err = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, Text: "storing the file took too long, and nothing was stored: repeat the request"}
 		}
 		if err != nil {
 			return m, err

@@ -76,11 +76,11 @@ func (a *App) helpRemoving(ctx context.Context, r store.Removal) {
 	if a.now().Before(r.Until) {
 		return
 	}
-	_ = a.takeOver(ctx, store.Unsettled{Workspace: r.Workspace, ID: r.Medium.ID})
+	_ = a.concludeAbandoned(ctx, store.Unsettled{Workspace: r.Workspace, ID: r.Medium.ID})
 }
 
-// takeOver ends abandoned work: an upload is undone, a removal is done.
-func (a *App) takeOver(ctx context.Context, u store.Unsettled) error {
+// concludeAbandoned ends abandoned work: an upload is undone, a removal is done.
+func (a *App) concludeAbandoned(ctx context.Context, u store.Unsettled) error {
 	removal, err := conclude(ctx, a, u.Workspace, func(w *work) (*store.Removal, error) {
 		if u.Pending {
 			m, found, err := w.AbandonedMedium(w.ws.ID, u.ID, w.now)
@@ -115,7 +115,7 @@ func (o Operator) SettleMedia(ctx context.Context) error {
 	})
 	err = errors.Join(expired, err)
 	for _, u := range found {
-		if failed := o.app.takeOver(ctx, u); failed != nil {
+		if failed := o.app.concludeAbandoned(ctx, u); failed != nil {
 			err = failed
 		}
 	}

@@ -55,7 +55,7 @@ func TestMedia_WhereFilesCannotBeWritten(t *testing.T) {
 		}
 		err := upload()
 		wantKind(t, "without a place", err, sheaf.Unavailable)
-		if err == nil || !strings.Contains(err.Error(), "where this service keeps its files") {
+		if err == nil || !strings.Contains(err.Error(), "the storage of media") {
 			t.Errorf("got %v, which a person does not understand", err)
 		}
 		begun, err := a.CreateUpload(t.Context(), owner, NewUpload{Length: 10})

@@ -83,7 +83,7 @@ func (w *work) ownerStays(u sheaf.UserID, becomes sheaf.Role) error {
 	}
 	owners, err := w.Owners(w.ws.ID)
 	if err == nil && owners < 2 {
-		err = sheaf.Conflictf("a workspace needs an owner, and this is its last: make somebody else an owner first")
+		err = sheaf.Conflictf("this is the last owner of the workspace: make another member an owner first")
 	}
 	return err
 }
@@ -115,7 +115,7 @@ func (a *App) ChangePlan(ctx context.Context, c Caller, p sheaf.Plan, was sheaf.
 func seen[T comparable](was sheaf.Opt[T], now T) error {
 	if was.Set && was.Value != now {
 		return &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,
-			Text: "somebody changed this since you read it: read it again, and repeat the change if it is still wanted"}
+			Text: "this was changed after you read it: read it again, and repeat the change if you still want it"}
 	}
 	return nil
 }

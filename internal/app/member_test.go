@@ -254,14 +254,14 @@ func TestInvitation_NotWithAPasswordOfBefore(t *testing.T) {
 		if _, err := a.Operator().CreateWorkspace(t.Context(), NewWorkspace{Name: "Bob's", Plan: sheaf.Pro, OwnerEmail: "bob@example.com"}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.Operator().SetPassword(t.Context(), "bob@example.com", "the one of before"); err != nil {
+		if _, err := a.Operator().SetPassword(t.Context(), "bob@example.com", "the previous one"); err != nil {
 			t.Fatal(err)
 		}
 		o, err := a.Offer(t.Context(), i.Token)
 		if err != nil {
 			t.Fatal(err)
 		}
-		compared, err := a.joiner(t.Context(), o, Join{Token: i.Token, Password: "the one of before"})
+		compared, err := a.joiner(t.Context(), o, Join{Token: i.Token, Password: "the previous one"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,7 +269,7 @@ func TestInvitation_NotWithAPasswordOfBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = a.useInvitation(t.Context(), i.Token, o, compared, "")
-		wantKind(t, "with the password of before", err, sheaf.Unauthorized)
+		wantKind(t, "with the previous password", err, sheaf.Unauthorized)
 	})
 }
 

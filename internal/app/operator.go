@@ -75,7 +75,7 @@ func (o Operator) CreateWorkspace(ctx context.Context, in NewWorkspace) (OwnedWo
 		return err
 	})
 	if errors.Is(err, store.ErrDuplicate) {
-		err = sheaf.Conflictf("a user with this e-mail was made at the same moment: repeat the command")
+		err = sheaf.Conflictf("a user with this e-mail was created at the same moment: repeat the command")
 	}
 	return out, err
 }

@@ -105,7 +105,7 @@ func (w *work) projectIsOnly(p sheaf.Project) error {
 	}
 	holder, found, err := w.ProjectWith(w.ws.ID, *p.ExternalID)
 	if err == nil && found && holder.ID != p.ID {
-		err = taken("project", *p.ExternalID, string(holder.ID))
+		err = externalIDTaken("project", *p.ExternalID, string(holder.ID))
 	}
 	return err
 }

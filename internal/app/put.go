@@ -15,15 +15,15 @@ type Put[T any] struct {
 // record.
 func checkPut(externalID string, field *sheaf.Opt[string]) error {
 	if field.Set && (field.Null || field.Value != externalID) {
-		return sheaf.InvalidField("external_id", "external_id in the body must be that of the address, or be left out")
+		return sheaf.InvalidField("external_id", "external_id in the body must equal the one in the query, or be left out")
 	}
 	*field = sheaf.Some(externalID)
 	return sheaf.CheckExternalID(externalID)
 }
 
-// taken returns the refusal of an external id that another record of the same kind has.
-func taken(noun, externalID, holder string) error {
-	return sheaf.Conflictf("external_id %q is that of the %s %s: change that one, or choose another external_id", sheaf.Clip(externalID), noun, holder)
+// externalIDTaken returns the refusal of an external id that another record of the same kind has.
+func externalIDTaken(noun, externalID, holder string) error {
+	return sheaf.Conflictf("external_id %q belongs to the %s %s: change that one, or choose another external_id", sheaf.Clip(externalID), noun, holder)
 }
 
 // nothingToMatch returns the refusal of an If-Match if the record does not exist.

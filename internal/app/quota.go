@@ -11,22 +11,29 @@ import (
 // checkRecords returns QUOTA_REACHED if the workspace has as many projects, folders, documents and
 // brandings as its plan allows. It is called under the workspace's lock, before one more is added,
 // so the limit is exact. Imports by operators do not call it.
-func (w *work) checkRecords() error {
+func (w *work) checkRecords() error { return w.checkRecordsFor(1) }
+
+// checkRecordsFor is checkRecords for n more records.
+func (w *work) checkRecordsFor(n int64) error {
 	most := int64(w.app.maxRecords(w.ws.Plan))
 	// Each record has its own number. If fewer numbers than the limit were ever given, nothing need
 	// be counted.
-	if most == 0 || w.ws.LastNumber < most {
+	if most == 0 || w.ws.LastNumber+n <= most {
 		return nil
 	}
 	used := w.ws.Projects + w.ws.Documents + w.ws.Brandings
-	if used < most {
+	if used+n <= most {
 		folders, err := w.CountFolders(w.ws.ID)
 		if err != nil {
 			return err
 		}
-		used += folders
+		restoring, err := w.CountRestoring(w.ws.ID)
+		if err != nil {
+			return err
+		}
+		used += folders + restoring
 	}
-	if used < most {
+	if used+n <= most {
 		return nil
 	}
 	return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeQuota,
@@ -71,7 +78,7 @@ func (w *work) checkRoom(bytes int64) error {
 // checkReported returns QUOTA_REACHED if the workspace has no room for one more reported event.
 func (w *work) checkReported(e sheaf.Event) error {
 	if most := w.app.quota(w.ws.Plan); most > 0 && w.ws.Used()+int64(len(e.Body)) > most {
-		return keptReached(w.ws, most, fmt.Sprintf("this event has %d more; report less, wait until older events are removed, delete what nobody needs, or upgrade the plan", len(e.Body)))
+		return keptReached(w.ws, most, fmt.Sprintf("this event has %d more; report less, wait until older events are removed, delete what is not needed, or upgrade the plan", len(e.Body)))
 	}
 	return nil
 }
@@ -81,7 +88,7 @@ func (w *work) checkReported(e sheaf.Event) error {
 // the last answer may exceed the quota, once.
 func (w *work) checkAnswers() error {
 	if most := w.app.quota(w.ws.Plan); most > 0 && w.ws.Used()-w.expired >= most {
-		return keptReached(w.ws, most, "no answer can be kept for an Idempotency-Key; send the request without one, delete what nobody needs, or upgrade the plan")
+		return keptReached(w.ws, most, "no answer can be kept for an Idempotency-Key; send the request without one, delete what is not needed, or upgrade the plan")
 	}
 	return nil
 }
@@ -103,12 +110,12 @@ func (w *work) checkReserved(length int64) error {
 		return err
 	}
 	return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeQuota,
-		Text: fmt.Sprintf("unfinished uploads of this workspace reserve %d bytes, and may reserve %d, a quarter of its quota: this one has %d more; "+
+		Text: fmt.Sprintf("unfinished uploads of this workspace reserve %d bytes, and at most %d are allowed, a quarter of its quota: this one has %d more; "+
 			"finish or delete others, or upgrade the plan", reserved, most, length)}
 }
 
 func storageReached(ws sheaf.Workspace, most int64, what string, more int64) error {
 	return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeQuota,
 		Text: fmt.Sprintf("this workspace stores %d bytes of texts, versions included, and media, and the %s plan allows %d: this %s has %d more; "+
-			"make it smaller, delete what nobody needs, or upgrade the plan", ws.Storage, ws.Plan, most, what, more)}
+			"make it smaller, delete what is not needed, or upgrade the plan", ws.Storage, ws.Plan, most, what, more)}
 }

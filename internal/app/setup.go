@@ -95,7 +95,7 @@ func (o Operator) SetupLink(ctx context.Context) (SetupLink, error) {
 			return err
 		}
 		if finished {
-			return sheaf.Conflictf("the set-up is finished, somebody has a password: change one with sheaf user set-password EMAIL")
+			return sheaf.Conflictf("the set-up is finished: to change a password, use sheaf user set-password EMAIL")
 		}
 		if _, err := setupUser(&tx.Reader); err != nil {
 			return err
@@ -192,7 +192,7 @@ func setupUser(r *store.Reader) (sheaf.User, error) {
 	u, err := r.FirstOwner()
 	if sheaf.KindOf(err) == sheaf.NotFound {
 		err = &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
-			Text: "there is no user to set up: start sheaf serve once, or make one with sheaf workspace create"}
+			Text: "there is no user to set up: start sheaf serve once, or create one with sheaf workspace create"}
 	}
 	return u, err
 }

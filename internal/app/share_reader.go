@@ -56,15 +56,17 @@ func (a *App) ShareShows(ctx context.Context, s sheaf.Shared) error {
 	return notShared(err)
 }
 
-// SharedProject is a shared project with a page of its documents, oldest first.
+// SharedProject is a shared project with a page of its documents, in reading order. If there are more
+// than sheaf.MaxTree, they are in the order of their creation, and Tree is empty.
 type SharedProject struct {
 	sheaf.Project
 	Documents sheaf.Page[sheaf.Document]
-	Look      *sheaf.Branding // nil: none
+	Tree      []sheaf.TreeEntry
+	Branding  *sheaf.Branding // nil: none
 }
 
-// lookOf returns the branding of a share: its own, or the workspace's default, or nil.
-func lookOf(r *store.Reader, s sheaf.Shared) (*sheaf.Branding, error) {
+// brandingOf returns the branding of a share: its own, or the workspace's default, or nil.
+func brandingOf(r *store.Reader, s sheaf.Shared) (*sheaf.Branding, error) {
 	id := s.BrandingID
 	if id == nil {
 		ws, err := r.Workspace(s.Workspace)
@@ -81,7 +83,7 @@ func lookOf(r *store.Reader, s sheaf.Shared) (*sheaf.Branding, error) {
 // NotFound if there is none.
 func (a *App) SharedLogo(ctx context.Context, s sheaf.Shared) (sheaf.Medium, media.Content, error) {
 	m, err := readShown(ctx, a, s, func(r *store.Reader) (sheaf.Medium, error) {
-		b, err := lookOf(r, s)
+		b, err := brandingOf(r, s)
 		if err != nil || b == nil || b.LogoMediaID == nil {
 			return sheaf.Medium{}, cmp.Or(err, error(errNotShared))
 		}
@@ -131,31 +133,37 @@ func (a *App) SharedProject(ctx context.Context, s sheaf.Shared, p sheaf.Paging)
 		if out.Project, err = r.Project(s.Workspace, id); err != nil {
 			return out, err
 		}
-		if out.Look, err = lookOf(r, s); err != nil {
+		if out.Branding, err = brandingOf(r, s); err != nil {
 			return out, err
 		}
-		out.Documents, err = r.Documents(s.Workspace, sheaf.DocumentFilter{Project: sheaf.Some(id), Paging: p})
+		if out.DocumentCount > sheaf.MaxTree {
+			out.Documents, err = r.Documents(s.Workspace, sheaf.DocumentFilter{Project: sheaf.Some(id), Paging: p})
+			return out, err
+		}
+		if out.Tree, err = r.DocumentTree(s.Workspace, id); err != nil {
+			return out, err
+		}
+		out.Documents = sheaf.Page[sheaf.Document]{Total: int64(len(out.Tree)), Paging: p}
+		var ids []sheaf.DocumentID
+		for _, e := range out.Tree[min(p.Offset, len(out.Tree)):min(p.Offset+p.Limit, len(out.Tree))] {
+			ids = append(ids, e.ID)
+		}
+		out.Documents.Items, err = r.DocumentsByID(s.Workspace, ids)
 		return out, err
 	})
 	return out, notShared(err)
 }
 
 // SharedDocument is a document that a share shows, with its text. For a share of a project it also
-// has the project and the documents before and after it.
+// has the project and its documents in reading order.
 type SharedDocument struct {
 	sheaf.DocumentText
 	Project *sheaf.Project
-	Beside  Beside
-	Look    *sheaf.Branding // nil: none
+	// Tree has all documents of the project. If there are more than sheaf.MaxTree, it has only the
+	// documents above this one, and this one.
+	Tree     []sheaf.TreeEntry
+	Branding *sheaf.Branding // nil: none
 }
-
-// Beside has the previous and the next document of the project, by creation; nil if there is none.
-type Beside struct{ Before, Behind *sheaf.Document }
-
-// besideMost bounds how many documents are read to find the neighbours of one. If the project has
-// more, that many documents of the workspace on either side are searched. A neighbour further away
-// is not found.
-const besideMost = 2_000
 
 // SharedDocument returns a document that the share shows, or NotFound.
 func (a *App) SharedDocument(ctx context.Context, s sheaf.Shared, id sheaf.DocumentID) (SharedDocument, error) {
@@ -166,7 +174,7 @@ func (a *App) SharedDocument(ctx context.Context, s sheaf.Shared, id sheaf.Docum
 		if !shows(s.Share, out.Document) {
 			return SharedDocument{}, errNotShared
 		}
-		if out.Look, err = lookOf(r, s); err != nil {
+		if out.Branding, err = brandingOf(r, s); err != nil {
 			return out, err
 		}
 		if s.ResourceType == sheaf.ShareOfProject {
@@ -177,17 +185,20 @@ func (a *App) SharedDocument(ctx context.Context, s sheaf.Shared, id sheaf.Docum
 	return out, notShared(err)
 }
 
-// place sets the project and the document's neighbours in it.
+// place sets the project and its tree.
 func (d *SharedDocument) place(r *store.Reader, ws sheaf.WorkspaceID) error {
 	p, err := r.Project(ws, *d.ProjectID)
 	if err != nil {
 		return err
 	}
 	d.Project = &p
-	if p.DocumentCount <= besideMost {
-		d.Beside.Before, d.Beside.Behind, err = r.DocumentsBeside(ws, p.ID, d.Number)
-	} else {
-		d.Beside.Before, d.Beside.Behind, err = r.DocumentsNear(ws, p.ID, d.Number, besideMost)
+	if p.DocumentCount <= sheaf.MaxTree {
+		d.Tree, err = r.DocumentTree(ws, p.ID)
+		return err
+	}
+	path, err := pathOf(r, ws, d.ID)
+	for i, above := range path {
+		d.Tree = append(d.Tree, sheaf.TreeEntry{ID: above.ID, Title: above.Title, Depth: i + 1})
 	}
 	return err
 }

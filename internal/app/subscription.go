@@ -181,7 +181,7 @@ func (w *work) changeSubscription(before sheaf.Subscription, in sheaf.Subscripti
 			return s, err
 		}
 	}
-	if event, told := sheaf.Told(&before, &s); told {
+	if event, is := sheaf.HealthChange(&before, &s); is {
 		w.emit(event, string(s.ID), &sheaf.Health{Subscription: s})
 	}
 	if err := w.UpdateSubscription(w.ws.ID, s); err != nil {
@@ -325,7 +325,7 @@ func (a *App) TestSubscription(ctx context.Context, c Caller, id sheaf.Subscript
 	if err != nil {
 		return sheaf.TestResult{}, err
 	}
-	leave, err := a.trials.enter(c.Workspace, id)
+	leave, err := a.trials.acquire(c.Workspace, id)
 	if err != nil {
 		return sheaf.TestResult{}, err
 	}

@@ -29,16 +29,16 @@ func newTrials() *trials {
 	return &trials{byWorkspace: map[sheaf.WorkspaceID]int{}, bySubscription: map[sheaf.SubscriptionID]int{}}
 }
 
-// enter counts a test in, or refuses it. leave counts it out. If the subscription or workspace
+// acquire counts a test in, or refuses it. leave counts it out. If the subscription or workspace
 // itself has too many, the refusal is RateLimited; if all together have too many, it is
 // Unavailable.
-func (t *trials) enter(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (leave func(), err error) {
+func (t *trials) acquire(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (leave func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	free := testsAtOnce - t.all
 	if free == 0 {
 		return nil, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: time.Second,
-			Text: "the service waits for as many tests as it can, nothing was sent: repeat the request after the seconds that Retry-After names"}
+			Text: "the service runs its maximum of webhook tests, and nothing was sent: repeat the request after the seconds in Retry-After"}
 	}
 	if n := t.bySubscription[id]; n >= testsPerSubscription {
 		return nil, tooManyTests(n, "this subscription")
@@ -56,7 +56,7 @@ func (t *trials) enter(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (leave fun
 
 func tooManyTests(n int, of string) error {
 	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: time.Second,
-		Text: fmt.Sprintf("%d tests of %s still wait for their endpoint, nothing was sent: wait until one has ended, or retry after 1 seconds", n, of)}
+		Text: fmt.Sprintf("%d tests of %s still wait for their endpoint, and nothing was sent: wait until one has ended, or retry after 1 seconds", n, of)}
 }
 
 // count adds n to the tests in progress of the workspace and the subscription.

@@ -14,7 +14,7 @@ func TestTrials_AreBounded(t *testing.T) {
 	trials := newTrials()
 	var leave []func()
 	enter := func(ws, id string) sheaf.Kind {
-		out, err := trials.enter(sheaf.WorkspaceID(ws), sheaf.SubscriptionID(id))
+		out, err := trials.acquire(sheaf.WorkspaceID(ws), sheaf.SubscriptionID(id))
 		if err != nil {
 			return sheaf.KindOf(err)
 		}

@@ -20,9 +20,9 @@ type turn struct {
 
 func newTurns() *turns { return &turns{held: map[string]*turn{}} }
 
-// take blocks until no other request works on `name`. release ends the turn. interrupt is called
+// acquire blocks until no other request works on `name`. release ends the turn. interrupt is called
 // whenever another request waits, any number of times.
-func (t *turns) take(ctx context.Context, name string, interrupt func()) (release func(), err error) {
+func (t *turns) acquire(ctx context.Context, name string, interrupt func()) (release func(), err error) {
 	mine := &turn{interrupt, make(chan struct{})}
 	for {
 		other := t.try(name, mine)

@@ -67,7 +67,7 @@ func (a *App) CreateUpload(ctx context.Context, c Caller, in NewUpload) (sheaf.U
 		}
 		if n >= sheaf.MaxUploads {
 			return u, &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeUploadLimit,
-				Text: fmt.Sprintf("%d uploads are begun and not finished, which is the most for one key: finish or delete one; they go by themselves when nothing arrives for 24 hours, or no first byte for an hour", n)}
+				Text: fmt.Sprintf("this key has %d unfinished uploads, which is the maximum: finish or delete one; an upload is removed if nothing arrives for 24 hours, or no first byte for an hour", n)}
 		}
 		if err := w.checkReserved(u.Length); err != nil {
 			return u, err
@@ -91,7 +91,7 @@ func uploader(c Caller) sheaf.KeyID {
 // that request is interrupted: the client that asks has given up on it. An upload that became a
 // medium has all of its bytes.
 func (a *App) Upload(ctx context.Context, c Caller, id sheaf.MediumID) (sheaf.Upload, error) {
-	release, err := a.turns.take(ctx, uploadName(c.Workspace, id), func() {})
+	release, err := a.turns.acquire(ctx, uploadName(c.Workspace, id), func() {})
 	if err != nil {
 		return sheaf.Upload{}, err
 	}
@@ -136,7 +136,7 @@ func (a *App) AppendUpload(ctx context.Context, c Caller, id sheaf.MediumID, off
 	if a.media == nil {
 		return sheaf.Upload{}, firstError(c.Authorize(sheaf.MediaWrite), errNoMedia)
 	}
-	release, err := a.turns.take(ctx, uploadName(c.Workspace, id), p.Interrupt)
+	release, err := a.turns.acquire(ctx, uploadName(c.Workspace, id), p.Interrupt)
 	if err != nil {
 		return sheaf.Upload{}, err
 	}
@@ -146,7 +146,7 @@ func (a *App) AppendUpload(ctx context.Context, c Caller, id sheaf.MediumID, off
 		return u, err
 	}
 	if finished || offset != u.Offset {
-		return u, sheaf.Conflictf("Upload-Offset is %d, and %d bytes of this upload are there: ask for it by HEAD and go on from there", offset, u.Offset)
+		return u, sheaf.Conflictf("Upload-Offset is %d, but this upload has %d bytes: get the offset with HEAD and continue from there", offset, u.Offset)
 	}
 	done, err := a.admitFile(min(u.Length-u.Offset, sheaf.MaxUpload))
 	if err != nil {
@@ -184,7 +184,7 @@ func (a *App) appendPiece(ctx context.Context, c Caller, u sheaf.Upload, p Piece
 		next.Expires = w.now.Add(sheaf.UploadsKept)
 		ok, err := w.AdvanceUpload(w.ws.ID, u.Offset, next)
 		if err == nil && !ok {
-			err = sheaf.Conflictf("somebody else has gone on with this upload: ask for it by HEAD and go on from there")
+			err = sheaf.Conflictf("another request has continued this upload: get the offset with HEAD and continue from there")
 		}
 		return err
 	})
@@ -198,7 +198,7 @@ func (a *App) appendPiece(ctx context.Context, c Caller, u sheaf.Upload, p Piece
 type remainder struct {
 	r    io.Reader
 	left int64
-	over bool // there were more bytes: the piece is of another file, and nothing of it may count
+	over bool // the client sent more bytes than announced, so the piece is of another file and is dropped
 }
 
 // Read implements io.Reader.
@@ -207,7 +207,7 @@ func (r *remainder) Read(p []byte) (int, error) {
 		var more [1]byte
 		n, err := io.ReadFull(r.r, more[:])
 		if r.over = n > 0; r.over {
-			return 0, &sheaf.Error{Kind: sheaf.TooLarge, Code: sheaf.CodeTooLarge, Text: "the body has more bytes than are missing of this upload: send the rest of the file and no more"}
+			return 0, &sheaf.Error{Kind: sheaf.TooLarge, Code: sheaf.CodeTooLarge, Text: "the body has more bytes than this upload still needs: send only the rest of the file"}
 		}
 		_ = err // everything has arrived, so the state of the connection does not matter
 		return 0, io.EOF
@@ -321,7 +321,7 @@ func (a *App) publishUpload(ctx context.Context, c Caller, m sheaf.Medium) error
 		}
 		now, found, err := w.PendingMedium(w.ws.ID, m.ID)
 		if err == nil && !found {
-			err = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, Text: "storing the file took too long: ask for the upload by HEAD, which tries it again"}
+			err = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, Text: "storing the file took too long: send HEAD for the upload, which tries again"}
 		}
 		if err != nil {
 			return err
@@ -340,7 +340,7 @@ func (a *App) publishUpload(ctx context.Context, c Caller, m sheaf.Medium) error
 // if there is no such upload, or if it is a medium already.
 func (a *App) DeleteUpload(ctx context.Context, c Caller, id sheaf.MediumID) error {
 	c.deletes = true
-	release, err := a.turns.take(ctx, uploadName(c.Workspace, id), func() {})
+	release, err := a.turns.acquire(ctx, uploadName(c.Workspace, id), func() {})
 	if err != nil {
 		return err
 	}
@@ -354,7 +354,7 @@ func (a *App) DeleteUpload(ctx context.Context, c Caller, id sheaf.MediumID) err
 			return err
 		}
 		if _, pending, err := w.PendingMedium(w.ws.ID, id); err != nil || pending {
-			return firstError(err, sheaf.Conflictf("all of this upload is there, and it is about to be a medium: delete that"))
+			return firstError(err, sheaf.Conflictf("this upload is complete and becomes a medium: delete the medium instead"))
 		}
 		return w.DeleteUpload(&w.ws, u)
 	})

@@ -42,7 +42,7 @@ func (w *work) mayShow(before *sheaf.Document, d sheaf.Document, content sheaf.O
 	if sees || len(named) == 0 {
 		return nil
 	}
-	if was { // what the share shows already may stay
+	if was { // the share shows it already, so it may go on showing it
 		old, err := w.DocumentText(w.ws.ID, d.ID)
 		if err != nil {
 			return err
@@ -70,7 +70,7 @@ func (w *work) isShown(d sheaf.Document) (bool, error) {
 func (w *work) mayPublish(all ...sheaf.Scope) error {
 	for _, s := range all {
 		if !w.caller.May(s) {
-			return sheaf.Forbiddenf("a share would show by this change what this key may not read: it lacks the scope %s; use a key that has it, or create one with it", s)
+			return sheaf.Forbiddenf("with this change a share would show what this key may not read: it lacks the scope %s; use a key that has it, or create one with it", s)
 		}
 	}
 	return nil

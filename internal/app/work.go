@@ -43,6 +43,8 @@ type work struct {
 	before sheaf.Workspace // as it was read
 	events []sheaf.Event   // emitted and not yet written
 
+	light bool // writeWhole runs it, and repeats it among the heavy writes if it returns errHeavy
+
 	expired int64 // size of the expired answer that the new one will replace
 
 	places    places // cache for the filters of subscriptions
@@ -59,7 +61,7 @@ func perform[T any](tx *store.Tx, a *App, c Caller, needs need, act func(w *work
 	}
 	w := &work{Tx: tx, app: a, caller: c, now: a.now(), ws: ws, before: ws}
 	if needs != nil {
-		if err := w.askAgain(needs); err != nil {
+		if err := w.authorizeStored(needs); err != nil {
 			return out, err
 		}
 	}

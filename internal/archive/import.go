@@ -20,7 +20,7 @@ type Import struct {
 	// FromLine is where to begin: what is before it is imported already. The first line is 1.
 	FromLine int
 	DryRun   bool
-	// WithoutMedia passes over the media of the file.
+	// WithoutMedia skips the media of the file.
 	WithoutMedia bool
 	Now          func() time.Time
 	// Rest is called between two transactions with how long the last one took; nil does not rest.
@@ -51,6 +51,7 @@ func (im *Import) Check(op app.Operator) error {
 	last := ""
 	var past history
 	var file filling
+	tree := forest{}
 	lines, err := im.each(func(number int, line line) error {
 		if last == kindEnd {
 			return errors.New("follows the end: one file is one export")
@@ -62,17 +63,20 @@ func (im *Import) Check(op app.Operator) error {
 			return sameCount(line.records, records)
 		}
 		records++
+		if err := tree.line(&line); err != nil {
+			return err
+		}
 		if err := past.line(&line); err != nil || number < im.FromLine {
 			return err
 		}
 		return im.checkLine(number, line)
 	})
 	if err == nil && last != kindEnd {
-		err = fmt.Errorf("%s has no line of kind %q at its end: it is torn, export it again; nothing was imported", im.File, kindEnd)
+		err = fmt.Errorf("%s has no line of kind %q at its end: it is incomplete, export it again; nothing was imported", im.File, kindEnd)
 	}
 	im.Lines = lines
 	if err == nil && im.FromLine > lines {
-		err = fmt.Errorf("%s has %d lines: --from-line %d is behind its end", im.File, lines, im.FromLine)
+		err = fmt.Errorf("%s has %d lines: --from-line %d is after its end", im.File, lines, im.FromLine)
 	}
 	return err
 }
@@ -81,7 +85,7 @@ func (im *Import) Check(op app.Operator) error {
 func (im *Import) checkLine(number int, line line) error {
 	if line.kind == kindBytes {
 		if number == im.FromLine {
-			return errors.New("is in the midst of a medium: begin with the line of the medium, above it")
+			return errors.New("is in the middle of a medium: begin with the medium's own line above it")
 		}
 		return nil
 	}
@@ -94,7 +98,7 @@ func (im *Import) checkLine(number int, line line) error {
 // sameCount compares what the last line says with what was there.
 func sameCount(says sheaf.Opt[int64], has int64) error {
 	if says.Given() && says.Value != has {
-		return fmt.Errorf("says that there are %d records before it, and there are %d: lines were lost or added, export it again", says.Value, has)
+		return fmt.Errorf("says that there are %d records before it, but there are %d: lines were lost or added, export it again", says.Value, has)
 	}
 	return nil
 }
@@ -125,7 +129,7 @@ func (im *Import) each(fn func(number int, line line) error) (int, error) {
 // notEmpty refuses a file without a line.
 func (im *Import) notEmpty(lines int) error {
 	if lines == 0 {
-		return fmt.Errorf("%s is empty: it is no export", im.File)
+		return fmt.Errorf("%s is empty: it is not an export", im.File)
 	}
 	return nil
 }
@@ -190,8 +194,8 @@ func (im *Import) Run(ctx context.Context, op app.Operator) error {
 	case err == nil || im.Partly() && im.rehearsal != nil:
 		return err
 	case im.Partly():
-		return fmt.Errorf("%s; lines up to %d are imported, go on with --from-line %d", sheaf.OperatorText(err), im.Reached, im.Reached+1)
-	case sheaf.KindOf(err) != sheaf.Unavailable: // which may have come after the commit
+		return fmt.Errorf("%s; lines up to %d are imported, continue with --from-line %d", sheaf.OperatorText(err), im.Reached, im.Reached+1)
+	case sheaf.KindOf(err) != sheaf.Unavailable: // Unavailable may come after the commit
 		return fmt.Errorf("%s; nothing was imported", sheaf.OperatorText(err))
 	}
 	return err
@@ -283,7 +287,7 @@ func (im *Import) importMedium(ctx context.Context, r app.ImportRecord, open fun
 // batch is what one transaction imports.
 type batch struct {
 	records []app.ImportRecord
-	text    int // how many bytes of texts they have
+	text    int // bytes of the texts in the batch
 	first   int // the number of its first line; the others follow it
 	kind    string
 }

@@ -21,20 +21,20 @@ const MaxLine = 6*sheaf.MaxContent + 64<<10
 type line struct {
 	kind    string
 	record  app.ImportRecord
-	headers []string         // of a subscription: their values are not in the file
-	bytes   []byte           // of a medium, a part of them
-	behind  int64            // where the next line begins in the file
-	records sheaf.Opt[int64] // of the end: how many there are
+	headers []string         // names of custom headers of a subscription; the file has no values
+	bytes   []byte           // a part of the bytes of a medium
+	behind  int64            // offset of the next line in the file
+	records sheaf.Opt[int64] // number of records, in the last line
 }
 
 // errNoExport refuses a file that something else wrote.
-var errNoExport = fmt.Errorf("the file is no export of sheaf: the first line of one is {\"kind\":%q,\"form\":%d}", kindHead, form)
+var errNoExport = fmt.Errorf("the file is not an export of sheaf, whose first line is {\"kind\":%q,\"form\":%d}", kindHead, form)
 
 // lineReader reads the lines of an export. It holds one at a time.
 type lineReader struct {
 	r      *bufio.Reader
-	number int   // of the line that was read last
-	offset int64 // where the next one begins
+	number int   // number of the line that was read last
+	offset int64 // offset of the next line
 }
 
 func newLineReader(in io.Reader) *lineReader { return &lineReader{r: bufio.NewReaderSize(in, MaxLine)} }
@@ -51,7 +51,7 @@ func (l *lineReader) next() ([]byte, error) {
 	case errors.Is(err, bufio.ErrBufferFull) && l.number == 1:
 		return nil, errNoExport
 	case errors.Is(err, bufio.ErrBufferFull):
-		return nil, fmt.Errorf("is longer than %d bytes: no record is, correct it", MaxLine)
+		return nil, fmt.Errorf("is longer than %d bytes, which no record can be: correct it", MaxLine)
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, err
 	}
@@ -66,7 +66,7 @@ var kindFields = map[string][]string{
 		"created_at", "updated_at"},
 	kindProject: {"id", "name", "description", "icon", "color", "folder_id", "sort_order", "visibility", "external_id", "url", "metadata",
 		"created_at", "updated_at"},
-	kindDocument: {"id", "title", "description", "project_id", "external_id", "url", "metadata",
+	kindDocument: {"id", "title", "description", "project_id", "parent_id", "sort_order", "external_id", "url", "metadata",
 		"content", "version", "version_user_id", "version_key_id", "version_created_at", "created_at", "updated_at"},
 	kindVersion:      {"document_id", "version", "title", "content", "user_id", "key_id", "created_at"},
 	kindMedium:       {"id", "filename", "document_id", "bytes", "sha256", "created_at"},
@@ -183,7 +183,8 @@ func (out *line) read(f *strict.Fields) {
 	case kindDocument:
 		r.Version = readPresent(f)
 		r.Document = &sheaf.DocumentChange{Title: f.Text("title"), Description: f.Text("description"), Content: f.Text("content"),
-			ProjectID: referenceTo[sheaf.ProjectID](f, "project_id"), ExternalID: f.Text("external_id"), URL: f.Text("url"), Metadata: metadata(f)}
+			ProjectID: referenceTo[sheaf.ProjectID](f, "project_id"), ParentID: referenceTo[sheaf.DocumentID](f, "parent_id"),
+			SortOrder: f.Int("sort_order", -sheaf.MaxNumber, sheaf.MaxNumber), ExternalID: f.Text("external_id"), URL: f.Text("url"), Metadata: metadata(f)}
 	case kindMedium:
 		r.Medium = readMedium(f)
 	case kindShare:

@@ -52,7 +52,7 @@ func readBytes(f *strict.Fields) []byte {
 	return b
 }
 
-// filling checks that the bytes of a medium stand behind it, all of them, and are those of its hash.
+// filling checks that all bytes of a medium follow it, and that they have its hash.
 type filling struct {
 	sum   hash.Hash // nil: no medium is under way
 	left  int64
@@ -66,7 +66,7 @@ func (f *filling) line(number int, l *line) error {
 		return f.begin(number, l)
 	}
 	if f.sum == nil {
-		return errors.New("has bytes that belong to no medium: they stand behind the medium's own line")
+		return errors.New("has bytes that belong to no medium: they must follow the medium's own line")
 	}
 	f.sum.Write(l.bytes)
 	f.left -= int64(len(l.bytes))
@@ -84,7 +84,7 @@ func (f *filling) line(number int, l *line) error {
 // begin takes a line that has no bytes.
 func (f *filling) begin(number int, l *line) error {
 	if f.sum != nil {
-		return fmt.Errorf("stands where %d more bytes of the medium of line %d should: lines were lost, export it again", f.left, f.first)
+		return fmt.Errorf("is where %d more bytes of the medium of line %d should be: lines were lost, export it again", f.left, f.first)
 	}
 	if m := l.record.Medium; m != nil {
 		*f = filling{sha256.New(), m.Bytes, m.SHA256, number}
@@ -96,7 +96,7 @@ func (f *filling) begin(number int, l *line) error {
 type mediumSource struct {
 	file  *os.File
 	lines *lineReader
-	rest  []byte // of the line that was read last
+	rest  []byte // unread bytes of the current line
 	err   error
 }
 

@@ -19,6 +19,8 @@ func documentFields(d *sheaf.Document, v *sheaf.VersionText) sheaf.RecordFunc {
 		o.Text("title", d.Title)
 		o.OptText("description", d.Description)
 		o.OptText("project_id", (*string)(d.ProjectID))
+		o.OptText("parent_id", (*string)(d.ParentID))
+		o.Int("sort_order", d.SortOrder)
 		o.OptText("external_id", d.ExternalID)
 		o.OptText("url", d.URL)
 		o.Metadata("metadata", d.Metadata)
@@ -72,7 +74,7 @@ func readVersion(f *strict.Fields) app.ImportRecord {
 		UserID: referenceTo[sheaf.UserID](f, "user_id").Pointer(), KeyID: referenceTo[sheaf.KeyID](f, "key_id").Pointer()}}
 }
 
-// history checks that the versions of a document stand behind it, newest first, without a gap.
+// history checks that the versions of a document follow it, newest first, without a gap.
 type history struct {
 	document string
 	next     int64 // the number that a version has that may follow; 0: none may
@@ -88,8 +90,8 @@ func (h *history) line(l *line) error {
 		return nil
 	}
 	if h.next == 0 || r.ID != h.document || r.Version.Number != h.next {
-		return fmt.Errorf("is version %d of document %s, which does not belong here: past versions stand behind the document's own line, "+
-			"the newest first and none left out between them, and are older than the version that it tells", r.Version.Number, r.ID)
+		return fmt.Errorf("is version %d of document %s, which does not belong here: past versions follow the document's own line, "+
+			"newest first and without gaps, and are older than the document's own version", r.Version.Number, r.ID)
 	}
 	h.next--
 	return nil

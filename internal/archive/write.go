@@ -38,7 +38,7 @@ func Write(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, out io.Wr
 			return media.Encode(e.Medium)
 		case e.Medium != nil:
 			return nil
-		case e.Branding != nil || e.Share != nil || e.Subscription != nil: // which stand behind the media
+		case e.Branding != nil || e.Share != nil || e.Subscription != nil: // these come after the media
 			return w.record(rest, e)
 		}
 		return w.record(w.out, e)

@@ -12,8 +12,7 @@ import (
 )
 
 // The rules about internal/app's gate. A method that acts for a Caller gets to the store only
-// through a function that asks what this caller may do; whoever adds a method cannot leave that
-// out.
+// through a function that asks what this caller may do; a new method cannot leave that out.
 //
 // It is shown by the shape of the source. App's field store is used in the functions of the three
 // lists alone, and from no function that takes a Caller can one of the last list be reached. The
@@ -79,7 +78,7 @@ type function struct {
 	exported bool
 	caller   bool // it takes a Caller
 	touches  bool // it uses App's field store
-	writesOn bool // it has firstError choose between calls of a transaction, all of which run
+	writesOn bool // it has firstError choose between calls of a transaction, which all run
 	uses     []types.Object
 }
 

@@ -13,11 +13,11 @@ import (
 
 type batchCommand struct {
 	apiCommand
-	File           string `arg:"" optional:"" default:"-" help:"Operations as a JSON array, or as POST /api/v1/batch takes them; - is standard input."`
-	IdempotencyKey string `name:"idempotency-key" placeholder:"KEY" help:"Name of this batch: sent again under it, it has no second effect."`
+	File           string `arg:"" optional:"" default:"-" help:"Operations as a JSON array, or as the body of POST /api/v1/batch; - is standard input."`
+	IdempotencyKey string `name:"idempotency-key" placeholder:"KEY" help:"Key of this batch: if it is sent again with the same key, it has no second effect."`
 }
 
-// maxBatch bounds what is read: no server takes a larger body.
+// maxBatch bounds the bytes that are read. No server accepts a larger body.
 const maxBatch = 10 << 20
 
 func (c *batchCommand) Run(ctx context.Context, p *Program) error {
@@ -40,9 +40,21 @@ func (c *batchCommand) Run(ctx context.Context, p *Program) error {
 	})
 }
 
-// operations reads an array, or an object with one. What stands in it, the server judges.
+// operations reads an array of operations, or an object with one. The server checks the operations.
 func (c *batchCommand) operations(p *Program) ([]client.Operation, error) {
-	text, err := c.read(p)
+	from := p.Stdin
+	if c.File != "-" {
+		f, err := os.Open(c.File)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		from = f
+	}
+	text, err := io.ReadAll(io.LimitReader(from, maxBatch+1))
+	if err == nil && len(text) > maxBatch {
+		err = fmt.Errorf("%s has more than 10 MiB: split it into several batches", c.File)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -59,41 +71,19 @@ func (c *batchCommand) operations(p *Program) ([]client.Operation, error) {
 	}
 	out := make([]client.Operation, len(whole.Operations))
 	for i, line := range whole.Operations {
-		out[i] = line.operation()
+		out[i] = client.Operation{Action: line.Action, ResourceType: line.ResourceType, ResourceID: line.ResourceID, IfMatch: line.IfMatch}
+		if len(line.Body) > 0 {
+			out[i].Body = line.Body
+		}
 	}
 	return out, nil
 }
 
-// batchLine is an operation as it is written in a file: its body is sent on as it is.
+// batchLine is an operation in a file. Its body is sent unchanged.
 type batchLine struct {
 	Action       string          `json:"action"`
 	ResourceType string          `json:"resource_type"`
 	ResourceID   string          `json:"resource_id"`
 	IfMatch      string          `json:"if_match"`
 	Body         json.RawMessage `json:"body"`
-}
-
-func (l batchLine) operation() client.Operation {
-	o := client.Operation{Action: l.Action, ResourceType: l.ResourceType, ResourceID: l.ResourceID, IfMatch: l.IfMatch}
-	if len(l.Body) > 0 {
-		o.Body = l.Body
-	}
-	return o
-}
-
-func (c *batchCommand) read(p *Program) ([]byte, error) {
-	from := p.Stdin
-	if c.File != "-" {
-		f, err := os.Open(c.File)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		from = f
-	}
-	text, err := io.ReadAll(io.LimitReader(from, maxBatch+1))
-	if err == nil && len(text) > maxBatch {
-		err = fmt.Errorf("%s has more than 10 MiB: make several batches of it", c.File)
-	}
-	return text, err
 }

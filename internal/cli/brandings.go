@@ -13,7 +13,7 @@ type brandingsCommands struct {
 	Create brandingsCreate `cmd:"" help:"Make a branding."`
 	Update brandingsUpdate `cmd:"" help:"Change a branding."`
 	Move   brandingsMove   `cmd:"" help:"Move a branding to a branding folder, or to the root level."`
-	Delete brandingsDelete `cmd:"" help:"Delete a branding for ever; what is shared in it has none then."`
+	Delete brandingsDelete `cmd:"" help:"Delete a branding for good; shares that use it have none then."`
 }
 
 type brandingsList struct {
@@ -58,10 +58,10 @@ type brandingsCreate struct {
 	Name      string `arg:"" help:"Name, 1 to 200 characters."`
 	Folder    string `placeholder:"ID|NAME" complete:"folders" help:"Branding folder to make it in; without it, the root level."`
 	Logo      string `placeholder:"ID|NAME" complete:"media" help:"Medium of the logo, a picture."`
-	Color     string `placeholder:"#RRGGBB" help:"From which all colours are derived."`
+	Color     string `placeholder:"#RRGGBB" help:"All other colors are derived from it."`
 	Font      string `placeholder:"FONT" values:"system,serif,mono" help:"system, serif or mono."`
-	Footer    string `placeholder:"TEXT" help:"Plain text below every page."`
-	SortOrder int32  `placeholder:"N" help:"Place in lists, smallest first."`
+	Footer    string `placeholder:"TEXT" help:"Plain text at the end of every page."`
+	SortOrder int32  `placeholder:"N" help:"Position in lists, smallest first."`
 }
 
 func (c *brandingsCreate) Run(ctx context.Context, p *Program) error {
@@ -78,8 +78,8 @@ type brandingsUpdate struct {
 	Logo      *string `placeholder:"ID|NAME" complete:"media" help:"Medium of the logo; an empty one clears it, as for footer."`
 	Color     *string `placeholder:"#RRGGBB" help:"An empty one is the default, as for font."`
 	Font      *string `placeholder:"FONT" values:"system,serif,mono" help:"system, serif or mono."`
-	Footer    *string `placeholder:"TEXT" help:"Plain text below every page."`
-	SortOrder *int32  `placeholder:"N" help:"Place in lists, smallest first."`
+	Footer    *string `placeholder:"TEXT" help:"Plain text at the end of every page."`
+	SortOrder *int32  `placeholder:"N" help:"Position in lists, smallest first."`
 }
 
 func (c *brandingsUpdate) Run(ctx context.Context, p *Program) error {
@@ -107,5 +107,5 @@ type brandingsDelete struct {
 }
 
 func (c *brandingsDelete) Run(ctx context.Context, p *Program) error {
-	return c.on(brandings, &c.ID).gone(ctx, p, "branding", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Brandings.Delete(ctx, c.ID) })
+	return c.on(brandings, &c.ID).deleteRecord(ctx, p, "branding", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Brandings.Delete(ctx, c.ID) })
 }

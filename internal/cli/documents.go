@@ -12,23 +12,26 @@ type documentsCommands struct {
 	Get      documentsGet      `cmd:"" help:"Show a document."`
 	Create   documentsCreate   `cmd:"" help:"Make a document."`
 	Update   documentsUpdate   `cmd:"" help:"Change a document."`
-	Delete   documentsDelete   `cmd:"" help:"Delete a document; restore brings it back."`
-	Restore  documentsRestore  `cmd:"" help:"Bring a deleted document back."`
+	Tree     documentsTree     `cmd:"" help:"Print the documents of a project as a tree, in reading order."`
+	Move     documentsMove     `cmd:"" help:"Move a document, with everything below it, to another place."`
+	Delete   documentsDelete   `cmd:"" help:"Move a document to the trash; restore brings it back."`
+	Restore  documentsRestore  `cmd:"" help:"Restore a deleted document."`
 	Trash    documentsTrash    `cmd:"" help:"List deleted documents, the last deleted first."`
 	Content  documentsContent  `cmd:"" help:"Print the text of a document."`
 	Edit     documentsEdit     `cmd:"" help:"Change the text of a document in your editor."`
 	Versions documentsVersions `cmd:"" help:"List the versions of a document, newest first."`
-	Purge    documentsPurge    `cmd:"" help:"Delete a deleted document for ever, with its text and versions."`
+	Purge    documentsPurge    `cmd:"" help:"Delete a trashed document for good, with its text and versions."`
 }
 
 type documentsList struct {
 	apiCommand
 	pages
-	Project      string `placeholder:"ID|NAME|none" complete:"projects" help:"Only those of this project, or of none."`
+	Project      string `placeholder:"ID|NAME|none" complete:"projects" help:"Only those of this project; none means without a project."`
+	Parent       string `placeholder:"ID|TITLE|root" complete:"documents" help:"Only those directly below this document; root means the top level."`
 	Query        string `name:"query" short:"q" placeholder:"TEXT" help:"Only those with this text in title or description."`
-	ExternalID   string `name:"external-id" placeholder:"ID" help:"Only the one that another system calls so."`
+	ExternalID   string `name:"external-id" placeholder:"ID" help:"Only the one with this id in another system."`
 	UpdatedSince string `name:"updated-since" placeholder:"TIME" help:"Only those changed last at this time or later."`
-	Sort         string `placeholder:"FIELD" values:"created_at,updated_at,title" help:"created_at, updated_at or title."`
+	Sort         string `placeholder:"FIELD" values:"created_at,updated_at,title,sort_order" help:"created_at, updated_at, title or sort_order."`
 }
 
 func (c *documentsList) Run(ctx context.Context, p *Program) error {
@@ -36,8 +39,8 @@ func (c *documentsList) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	return askAll(c.in(projects, &c.Project), ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Document, error] {
-		return api.Documents.All(ctx, client.DocumentFilter{ProjectID: place(c.Project), Query: c.Query, ExternalID: c.ExternalID, UpdatedSince: since, Sort: c.Sort, Paging: c.paging()})
+	return askAll(c.in(projects, &c.Project).in(documents, &c.Parent), ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Document, error] {
+		return api.Documents.All(ctx, client.DocumentFilter{ProjectID: place(c.Project), ParentID: place(c.Parent), Query: c.Query, ExternalID: c.ExternalID, UpdatedSince: since, Sort: c.Sort, Paging: c.paging()})
 	}, documentHead, documentRow)
 }
 
@@ -45,16 +48,8 @@ const documentHead = "ID\tUPDATED\tTITLE"
 
 func documentRow(v client.Document) []any { return []any{v.ID, stamp(v.UpdatedAt), v.Title} }
 
-func documentTable(all []client.Document) string {
-	return Table(documentHead, func(row func(...any)) {
-		for _, d := range all {
-			row(documentRow(d)...)
-		}
-	})
-}
-
 func documentText(v client.Document) string {
-	return facts("id", v.ID, "title", v.Title, "description", or(v.Description, ""), "project", or(v.ProjectID, "none"), "external id", or(v.ExternalID, ""), "url", or(v.URL, ""), "metadata", pairs(v.Metadata),
+	return facts("id", v.ID, "title", v.Title, "description", or(v.Description, ""), "project", or(v.ProjectID, "none"), "parent", or(v.ParentID, ""), "external id", or(v.ExternalID, ""), "url", or(v.URL, ""), "metadata", pairs(v.Metadata),
 		"created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
 }
 
@@ -74,14 +69,22 @@ type documentsCreate struct {
 	Title       string            `arg:"" help:"Title, 1 to 200 characters."`
 	Description string            `placeholder:"TEXT"`
 	Project     string            `placeholder:"ID|NAME" complete:"projects" help:"Project to make it in."`
-	ExternalID  string            `name:"external-id" placeholder:"ID" help:"What another system calls it."`
-	URL         string            `name:"url" placeholder:"URL" help:"Where it is in another system."`
-	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"What is kept beside it. Repeatable."`
+	Parent      string            `placeholder:"ID|TITLE" complete:"documents" help:"Document to make it below, in the project of that document."`
+	ExternalID  string            `name:"external-id" placeholder:"ID" help:"Its id in another system."`
+	URL         string            `name:"url" placeholder:"URL" help:"Its address in another system."`
+	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"A further value to store. Repeatable."`
 }
 
 func (c *documentsCreate) Run(ctx context.Context, p *Program) error {
-	return ask(c.in(projects, &c.Project), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
-		return api.Documents.Create(ctx, client.NewDocument{Title: c.Title, Description: c.Description, ProjectID: target(c.Project),
+	return ask(c.in(projects, &c.Project).in(documents, &c.Parent), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
+		if c.Parent != "" && c.Project == "" {
+			parent, err := api.Documents.Get(ctx, c.Parent)
+			if err != nil {
+				return client.Document{}, err
+			}
+			c.Project = or(parent.ProjectID, "")
+		}
+		return api.Documents.Create(ctx, client.NewDocument{Title: c.Title, Description: c.Description, ProjectID: target(c.Project), ParentID: c.Parent,
 			ExternalID: c.ExternalID, URL: c.URL, Metadata: c.Metadata})
 	}, documentText)
 }
@@ -91,10 +94,10 @@ type documentsUpdate struct {
 	ID          string            `arg:"" complete:"documents" help:"Id or title of the document."`
 	Title       *string           `placeholder:"TEXT"`
 	Description *string           `placeholder:"TEXT" help:"An empty one clears it."`
-	Project     *string           `placeholder:"ID|NAME|none" complete:"projects" help:"The project that it goes to; none takes it out of its own."`
-	ExternalID  *string           `name:"external-id" placeholder:"ID" help:"What another system calls it; an empty one clears it, as for url."`
-	URL         *string           `name:"url" placeholder:"URL" help:"Where it is in another system."`
-	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"What to keep beside it; an empty text removes a name. Repeatable."`
+	Project     *string           `placeholder:"ID|NAME|none" complete:"projects" help:"The project to move it to; none means no project."`
+	ExternalID  *string           `name:"external-id" placeholder:"ID" help:"Its id in another system; an empty one clears it, as for url."`
+	URL         *string           `name:"url" placeholder:"URL" help:"Its address in another system."`
+	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"A further value to store; an empty text removes a name. Repeatable."`
 }
 
 func (c *documentsUpdate) Run(ctx context.Context, p *Program) error {
@@ -113,7 +116,7 @@ type documentsDelete struct {
 }
 
 func (c *documentsDelete) Run(ctx context.Context, p *Program) error {
-	return c.on(documents, &c.ID).gone(ctx, p, "document", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Documents.Delete(ctx, c.ID) })
+	return c.on(documents, &c.ID).deleteRecord(ctx, p, "document", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Documents.Delete(ctx, c.ID) })
 }
 
 type documentsRestore struct {
@@ -146,5 +149,5 @@ type documentsPurge struct {
 }
 
 func (c *documentsPurge) Run(ctx context.Context, p *Program) error {
-	return c.on(trashed, &c.ID).gone(ctx, p, "document", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Documents.Purge(ctx, c.ID) })
+	return c.on(trashed, &c.ID).deleteRecord(ctx, p, "document", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Documents.Purge(ctx, c.ID) })
 }

@@ -16,7 +16,7 @@ type documentsContent struct {
 	ID string `arg:"" complete:"documents" help:"Id or title of the document."`
 }
 
-// Run prints the text as it is, without a line end of its own.
+// Run prints the text unchanged. It adds no line end.
 func (c *documentsContent) Run(ctx context.Context, p *Program) error {
 	return ask(c.on(documents, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		return api.Documents.Get(ctx, c.ID)
@@ -25,7 +25,7 @@ func (c *documentsContent) Run(ctx context.Context, p *Program) error {
 
 type documentsVersions struct {
 	apiCommand
-	Limit int    `placeholder:"N" help:"Show at most so many; all without it."`
+	Limit int    `placeholder:"N" help:"Show at most N; all without it."`
 	ID    string `arg:"" complete:"documents" help:"Id or title of the document."`
 }
 
@@ -42,7 +42,8 @@ type documentsEdit struct {
 	ID string `arg:"" complete:"documents" help:"Id or title of the document."`
 }
 
-// Run opens the text in an editor, and saves it unless somebody changed the document meanwhile.
+// Run opens the text in an editor, and saves it unless another person changed the document
+// meanwhile.
 func (c *documentsEdit) Run(ctx context.Context, p *Program) error {
 	return ask(c.on(documents, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		before, err := api.Documents.Get(ctx, c.ID)
@@ -56,20 +57,21 @@ func (c *documentsEdit) Run(ctx context.Context, p *Program) error {
 		}
 		after, err := api.Documents.PutContent(ctx, c.ID, text, client.IfMatch(before.ETag))
 		if errors.Is(err, client.ErrPreconditionFailed) {
-			err = errors.New("somebody else changed the document meanwhile, and nothing was saved")
+			err = errors.New("the document was changed meanwhile, and nothing was saved")
 		}
 		return after, d.end(err)
 	}, documentText)
 }
 
-// draft is a text in a file that nobody else may read, while a person edits it.
+// draft is a temporary file with the text that a person edits. Only its user may read it.
 type draft struct {
 	program *Program
 	quiet   bool // standard output is for a script
 	file    string
 }
 
-// edit writes the text into the file, waits for the editor, and returns what the file has then.
+// edit writes the text into the file, runs the editor, and returns the edited text. The editor is a
+// command for the shell, such as "code --wait".
 func (d *draft) edit(ctx context.Context, text string) (string, error) {
 	f, err := os.CreateTemp("", "sheaf-*.md") // mode 0600
 	if err != nil {
@@ -80,45 +82,35 @@ func (d *draft) edit(ctx context.Context, text string) (string, error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return "", err
 	}
-	if err := d.editor(ctx).Run(); err != nil {
-		return "", fmt.Errorf("the editor failed, and nothing was saved: %w", err)
-	}
-	edited, err := os.ReadFile(d.file)
-	return string(edited), err
-}
-
-// editor is the command that a person chose. It is words of a shell, such as "code --wait".
-func (d *draft) editor(ctx context.Context) *exec.Cmd {
 	chosen := "vi"
 	for _, name := range []string{"EDITOR", "VISUAL"} {
 		if value, _ := d.program.Env(name); value != "" {
 			chosen = value
 		}
 	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", chosen+` "$1"`, "sh", d.file)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = d.program.Stdin, d.program.Stdout, d.program.Stderr
+	editor := exec.CommandContext(ctx, "sh", "-c", chosen+` "$1"`, "sh", d.file)
+	editor.Stdin, editor.Stdout, editor.Stderr = d.program.Stdin, d.program.Stdout, d.program.Stderr
 	if d.quiet {
-		cmd.Stdout = d.program.Stderr
+		editor.Stdout = d.program.Stderr
 	}
-	return cmd
+	if err := editor.Run(); err != nil {
+		return "", fmt.Errorf("the editor failed, and nothing was saved: %w", err)
+	}
+	edited, err := os.ReadFile(d.file)
+	return string(edited), err
 }
 
-// end removes the file; where the text was not saved the file stays, and the error names it.
+// end deletes the file. If the text was not saved, it keeps the file, and the error names it.
 func (d *draft) end(err error) error {
 	switch {
 	case d.file == "":
 		return err
 	case err != nil:
-		return fmt.Errorf("%s; your text is in %s", refusalText(err), d.file)
+		var refusal *client.Error
+		if errors.As(err, &refusal) {
+			return fmt.Errorf("%s; your text is in %s", refusal.Message, d.file)
+		}
+		return fmt.Errorf("%w; your text is in %s", err, d.file)
 	}
 	return os.Remove(d.file)
-}
-
-// refusalText returns the message of the server's refusal, or the text of any other error.
-func refusalText(err error) string {
-	var refusal *client.Error
-	if errors.As(err, &refusal) {
-		return refusal.Message
-	}
-	return err.Error()
 }

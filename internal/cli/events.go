@@ -19,15 +19,15 @@ type eventsCommands struct {
 	List    eventsList    `cmd:"" help:"List the newest events."`
 	Tail    eventsTail    `cmd:"" help:"Show events as they happen, until interrupted."`
 	Get     eventsGet     `cmd:"" help:"Show an event."`
-	Fates   eventsFates   `cmd:"" help:"Show what became of an event, webhook by webhook."`
+	Fates   eventsFates   `cmd:"" help:"Show the deliveries of an event, one per webhook."`
 	Publish eventsPublish `cmd:"" help:"Report an event of another part: media.*, generation.* or share.*."`
 }
 
-// eventFlags narrow the log and the stream.
+// eventFlags filter the log and the stream.
 type eventFlags struct {
 	Type     string `placeholder:"TYPE" complete:"events" help:"Only events of this type, such as project.created."`
 	Resource string `placeholder:"ID" help:"Only events about this project, folder or document."`
-	Since    string `placeholder:"TIME|2h" help:"Only events since this time, or since so long ago."`
+	Since    string `placeholder:"TIME|2h" help:"Only events since this time, or since this long ago."`
 	After    string `placeholder:"EVENT" help:"Only events after this one."`
 }
 
@@ -39,23 +39,18 @@ func (f eventFlags) filter(p *Program) (client.EventFilter, error) {
 type eventsList struct {
 	apiCommand
 	eventFlags
-	Limit       int  `default:"50" placeholder:"50" help:"Show at most so many; 0 is all of them."`
+	Limit       int  `default:"50" placeholder:"N" help:"Show at most N; 0 is all of them."`
 	OldestFirst bool `help:"Begin with the oldest, as --after does."`
-	Desc        bool `hidden:"" help:"The newest first, which is the order anyway."`
+	Desc        bool `hidden:"" help:"Newest first, which is the default."`
 }
 
-// order shows the newest first, unless somebody reads the log onwards.
-func (c *eventsList) order() client.Paging {
-	p := pages{Limit: c.Limit, Desc: !c.OldestFirst && c.After == "" || c.Desc}
-	return p.paging()
-}
-
+// Run shows the newest events first, unless --after or --oldest-first asks for the other order.
 func (c *eventsList) Run(ctx context.Context, p *Program) error {
 	f, err := c.filter(p)
 	if err != nil {
 		return err
 	}
-	f.Paging = c.order()
+	f.Paging = pages{Limit: c.Limit, Desc: !c.OldestFirst && c.After == "" || c.Desc}.paging()
 	return askAll(&c.apiCommand, ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Event, error] {
 		return api.Events.All(ctx, f)
 	}, "TIME\tTYPE\tID\tRESOURCE\tWHAT", func(v client.Event) []any {
@@ -63,7 +58,7 @@ func (c *eventsList) Run(ctx context.Context, p *Program) error {
 	})
 }
 
-// eventName is what a person calls the thing that the event is about.
+// eventName returns the name or title of the event's record; empty if it has none.
 func eventName(e client.Event) string {
 	var payload struct{ Name, Title string }
 	if json.Unmarshal(e.Payload, &payload) != nil {
@@ -72,7 +67,7 @@ func eventName(e client.Event) string {
 	return payload.Name + payload.Title
 }
 
-// eventLine is one event for a person.
+// eventLine returns an event as a line of text.
 func eventLine(e client.Event) string {
 	line := fmt.Sprintf("%s  %-20s  %s", stamp(e.Timestamp), OneLine(e.Type), OneLine(e.ID))
 	if name := eventName(e); name != "" {
@@ -86,7 +81,7 @@ type eventsTail struct {
 	eventFlags
 }
 
-// Run ends well when it is interrupted: that is how it is meant to end.
+// Run prints events until it is interrupted, which is no error.
 func (c *eventsTail) Run(ctx context.Context, p *Program) error {
 	f, err := c.filter(p)
 	if err != nil {
@@ -110,7 +105,8 @@ func (c *eventsTail) Run(ctx context.Context, p *Program) error {
 	})
 }
 
-// untilInterrupted ends ctx at the first signal; a second one ends the process.
+// untilInterrupted returns a context that ends at the first signal. A second signal ends the
+// process.
 func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -153,26 +149,27 @@ func (c *eventsFates) Run(ctx context.Context, p *Program) error {
 type eventsPublish struct {
 	apiCommand
 	Type     string `arg:"" help:"media.*, generation.* or share.*."`
-	Resource string `arg:"" help:"Id (a UUID) of what the event is about."`
+	Resource string `arg:"" help:"Id (a UUID) of the event's resource."`
 	Payload  string `default:"{}" placeholder:"JSON|@FILE|-" help:"An object; @FILE reads a file, - standard input."`
-	User     string `placeholder:"ID" help:"Who did it; without it, the key's user."`
+	User     string `placeholder:"ID" help:"The user who did it; by default the key's user."`
 }
 
 func (c *eventsPublish) Run(ctx context.Context, p *Program) error {
-	payload, err := p.given(c.Payload)
+	payload, err := p.readArgument(c.Payload)
 	if err != nil {
 		return err
 	}
 	if !json.Valid(payload) {
-		return sheaf.Invalidf("--payload is no JSON: give an object such as {}, or @FILE, or - for standard input")
+		return sheaf.Invalidf("--payload is not JSON: give an object such as {}, or @FILE, or - for standard input")
 	}
 	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Event, error) {
 		return api.Events.Publish(ctx, client.NewEvent{Type: c.Type, ResourceID: c.Resource, Payload: payload, UserID: c.User})
 	}, eventText)
 }
 
-// given returns the text itself, or what the file or standard input holds.
-func (p *Program) given(s string) ([]byte, error) {
+// readArgument returns the argument itself, or for @FILE the content of the file, and for - that of
+// standard input.
+func (p *Program) readArgument(s string) ([]byte, error) {
 	if s == "-" {
 		return io.ReadAll(io.LimitReader(p.Stdin, 10<<20))
 	}

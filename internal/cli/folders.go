@@ -15,7 +15,7 @@ type foldersCommands struct {
 	Create foldersCreate `cmd:"" help:"Make a folder."`
 	Update foldersUpdate `cmd:"" help:"Change a folder."`
 	Move   foldersMove   `cmd:"" help:"Move a folder into another, or to the root level."`
-	Delete foldersDelete `cmd:"" help:"Delete a folder and all below it; what was in them stays, at the root level."`
+	Delete foldersDelete `cmd:"" help:"Delete a folder and all folders below it; their projects or brandings move to the root level."`
 }
 
 type foldersList struct {
@@ -24,7 +24,7 @@ type foldersList struct {
 	Type         string `placeholder:"TYPE" values:"project,branding" help:"Only project folders, or only branding ones."`
 	Parent       string `placeholder:"ID|NAME|root" complete:"folders" help:"Only those directly in this folder, or at the root level."`
 	Query        string `name:"query" short:"q" placeholder:"TEXT" help:"Only those with this text in the name."`
-	ExternalID   string `name:"external-id" placeholder:"ID" help:"Only the one that another system calls so."`
+	ExternalID   string `name:"external-id" placeholder:"ID" help:"Only the one with this id in another system."`
 	UpdatedSince string `name:"updated-since" placeholder:"TIME" help:"Only those changed last at this time or later."`
 	Sort         string `placeholder:"FIELD" values:"sort_order,name,created_at,updated_at" help:"sort_order, name, created_at or updated_at."`
 }
@@ -57,7 +57,7 @@ func folderText(v client.Folder) string {
 		"depth", fmt.Sprint(v.Depth), "holds", holds(v), "created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
 }
 
-// holds tells how much is right in a folder.
+// holds returns the number of records directly in a folder.
 func holds(v client.Folder) string {
 	if v.EntityType == client.BrandingFolder {
 		return counted(v.BrandingCount, "branding")
@@ -71,8 +71,8 @@ type foldersCreate struct {
 	Type       string `default:"project" placeholder:"TYPE" values:"project,branding" help:"project or branding; a subfolder has its parent's."`
 	Parent     string `placeholder:"ID|NAME" complete:"folders" help:"Folder to make it in; without it, the root level."`
 	Color      string `placeholder:"#RRGGBB"`
-	SortOrder  int32  `placeholder:"N" help:"Place in lists, smallest first."`
-	ExternalID string `name:"external-id" placeholder:"ID" help:"What another system calls it."`
+	SortOrder  int32  `placeholder:"N" help:"Position in lists, smallest first."`
+	ExternalID string `name:"external-id" placeholder:"ID" help:"Its id in another system."`
 }
 
 func (c *foldersCreate) Run(ctx context.Context, p *Program) error {
@@ -87,8 +87,8 @@ type foldersUpdate struct {
 	ID         string  `arg:"" complete:"folders" help:"Id or name of the folder."`
 	Name       *string `placeholder:"TEXT"`
 	Color      *string `placeholder:"#RRGGBB" help:"An empty one is the default."`
-	SortOrder  *int32  `placeholder:"N" help:"Place in lists, smallest first."`
-	ExternalID *string `name:"external-id" placeholder:"ID" help:"What another system calls it; an empty one clears it."`
+	SortOrder  *int32  `placeholder:"N" help:"Position in lists, smallest first."`
+	ExternalID *string `name:"external-id" placeholder:"ID" help:"Its id in another system; an empty one clears it."`
 }
 
 func (c *foldersUpdate) Run(ctx context.Context, p *Program) error {
@@ -116,5 +116,5 @@ type foldersDelete struct {
 }
 
 func (c *foldersDelete) Run(ctx context.Context, p *Program) error {
-	return c.on(folders, &c.ID).gone(ctx, p, "folder", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Folders.Delete(ctx, c.ID) })
+	return c.on(folders, &c.ID).deleteRecord(ctx, p, "folder", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Folders.Delete(ctx, c.ID) })
 }

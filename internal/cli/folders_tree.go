@@ -24,12 +24,12 @@ type leaf struct {
 	project  bool
 }
 
-// forest is what lies in each folder; the root level has no id.
+// forest has the content of each folder by its id. The root level has the id "".
 type forest map[string][]leaf
 
 func (c *foldersTree) Run(ctx context.Context, p *Program) error {
 	return c.call(ctx, p, func(ctx context.Context, api *client.Client) error {
-		all, err := c.grow(ctx, api)
+		all, err := c.read(ctx, api)
 		if err != nil {
 			return err
 		}
@@ -45,8 +45,8 @@ func (c *foldersTree) Run(ctx context.Context, p *Program) error {
 	})
 }
 
-// grow reads the folders, and the projects after them, so that these come last.
-func (c *foldersTree) grow(ctx context.Context, api *client.Client) (forest, error) {
+// read reads the folders, and then the projects, so that projects come last in each folder.
+func (c *foldersTree) read(ctx context.Context, api *client.Client) (forest, error) {
 	all := forest{}
 	for f, err := range api.Folders.All(ctx, client.FolderFilter{EntityType: c.Type}) {
 		if err != nil {
@@ -92,7 +92,7 @@ func (c *foldersTree) draw(b *strings.Builder, all forest, in, indent string) {
 	}
 }
 
-// nested is the tree as JSON: each folder's record with what lies in it.
+// nested returns the tree for JSON: each folder's record with its content.
 func (all forest) nested(in string) []any {
 	out := []any{}
 	for _, l := range all[in] {

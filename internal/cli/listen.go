@@ -22,11 +22,11 @@ const forwardTimeout = 60 * time.Second
 type listenCommand struct {
 	apiFlags
 	ForwardTo       string   `required:"" placeholder:"URL" help:"Where to post the events, such as http://localhost:3000/hook."`
-	Events          []string `placeholder:"a,b" complete:"events" help:"Only these types; all without it."`
+	Events          []string `placeholder:"a,b" complete:"events" help:"Only these types; by default all."`
 	FromNow         bool     `xor:"begin" help:"Begin with the next event, not where the last run ended."`
-	Since           string   `xor:"begin" placeholder:"TIME|2h" help:"Begin with the events since this time, or since so long ago, again if need be."`
-	CAFile          string   `name:"ca-file" type:"path" placeholder:"FILE" help:"Trust these roots (PEM) too, where --forward-to is https:// with a certificate of your own."`
-	SignatureHeader string   `default:"X-Service-Signature" placeholder:"NAME" help:"Header of the signature, as the server's."`
+	Since           string   `xor:"begin" placeholder:"TIME|2h" help:"Begin with the events since this time, or since this long ago, even if they were forwarded before."`
+	CAFile          string   `name:"ca-file" type:"path" placeholder:"FILE" help:"Trust these root certificates (PEM) too, for an https:// address with your own certificate."`
+	SignatureHeader string   `default:"X-Service-Signature" placeholder:"NAME" help:"Name of the signature header, as set on the server."`
 }
 
 // listener forwards one workspace's events.
@@ -38,7 +38,7 @@ type listener struct {
 	to       string
 	types    []string
 	position *position
-	where    string // it begins, for a person
+	where    string // start of the stream, in words for a person
 }
 
 func (c *listenCommand) Run(ctx context.Context, p *Program) error {
@@ -46,8 +46,10 @@ func (c *listenCommand) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	if err := knownTypes(c.Events); err != nil {
-		return err
+	if len(c.Events) > 0 {
+		if _, err := sheaf.ParseEventTypes(c.Events); err != nil {
+			return err
+		}
 	}
 	since, err := p.moment("--since", c.Since)
 	if err != nil {
@@ -75,17 +77,17 @@ func (c *listenCommand) Run(ctx context.Context, p *Program) error {
 		defer at.close()
 		l := &listener{p: p, api: api, http: forwarder, signer: deliver.Signer{Header: c.SignatureHeader},
 			to: to, types: c.Events, position: at}
-		if err := l.begin(ctx, c.FromNow, since); err != nil {
+		if err := l.start(ctx, c.FromNow, since); err != nil {
 			return err
 		}
-		if err := l.greet(saved.server, me); err != nil {
+		if err := p.Print(fmt.Sprintf("%s on %s to %s, %s\nsigned with %s\n\n", OneLine(me.Workspace.Name), saved.server, l.to, l.where, l.position.Secret)); err != nil {
 			return err
 		}
 		return l.run(ctx)
 	})
 }
 
-// forwardURL reads an address; http:// may be left out.
+// forwardURL reads an address. http:// may be left out.
 func forwardURL(s string) (string, error) {
 	if !strings.Contains(s, "://") {
 		s = "http://" + strings.TrimPrefix(s, "//")
@@ -100,23 +102,15 @@ func forwardURL(s string) (string, error) {
 	return u.String(), nil
 }
 
-func knownTypes(types []string) error {
-	if len(types) == 0 {
-		return nil
-	}
-	_, err := sheaf.ParseEventTypes(types)
-	return err
-}
-
-// begin settles where to start, and keeps it at once: events that come while nobody listens are
-// then forwarded by the next run.
-func (l *listener) begin(ctx context.Context, fromNow bool, since time.Time) error {
+// start determines the first event to forward, and saves the position at once: if this run ends,
+// the next run forwards the events in between.
+func (l *listener) start(ctx context.Context, fromNow bool, since time.Time) error {
 	if l.position.Secret == "" {
 		l.position.Secret = sheaf.NewSigningSecret(l.p.Random)
 	}
 	if !since.IsZero() {
 		l.where = "with the events since " + stamp(since)
-		return l.position.reach("", since)
+		return l.position.moveTo("", since)
 	}
 	if l.position.known && !fromNow {
 		l.where = "from where it ended, " + stamp(l.position.At)
@@ -128,16 +122,12 @@ func (l *listener) begin(ctx context.Context, fromNow bool, since time.Time) err
 		return err
 	}
 	if len(page.Data) == 0 {
-		return l.position.reach("", time.Unix(0, 0)) // whatever will be in the log is new
+		return l.position.moveTo("", time.Unix(0, 0)) // the log is empty, so every event will be new
 	}
-	return l.position.reach(page.Data[0].ID, page.Data[0].Timestamp)
+	return l.position.moveTo(page.Data[0].ID, page.Data[0].Timestamp)
 }
 
-func (l *listener) greet(server string, me client.Identity) error {
-	return l.p.Print(fmt.Sprintf("%s on %s to %s, %s\nsigned with %s\n\n", OneLine(me.Workspace.Name), server, l.to, l.where, l.position.Secret))
-}
-
-// run forwards events until ctx ends, which is how it is meant to end.
+// run forwards events until ctx ends, which is no error.
 func (l *listener) run(ctx context.Context) error {
 	f := client.EventFilter{After: l.position.After}
 	if f.After == "" {
@@ -151,14 +141,14 @@ func (l *listener) run(ctx context.Context) error {
 		case !errors.Is(err, client.ErrNotFound):
 			return err
 		}
-		// Everything that the server still has since then is forwarded.
+		// Forward the events since that time that the server still has.
 		f = client.EventFilter{Since: l.position.At}
-		fmt.Fprintf(l.p.Stderr, "the server no longer keeps the event where this ended: events may be missing; going on with those since %s\n", stamp(l.position.At))
+		fmt.Fprintf(l.p.Stderr, "the server no longer keeps the event where the last run ended: events may be missing; continuing with those since %s\n", stamp(l.position.At))
 	}
 }
 
 func (l *listener) follow(ctx context.Context, f client.EventFilter) error {
-	// All types are read, so that the position moves on past those that are not wanted.
+	// All types are read, so that the position also moves past unwanted events.
 	for e, err := range l.api.Events.Stream(ctx, f) {
 		if err != nil {
 			return err
@@ -172,7 +162,7 @@ func (l *listener) follow(ctx context.Context, f client.EventFilter) error {
 				return err
 			}
 		}
-		if err := l.position.reach(e.ID, e.Timestamp); err != nil {
+		if err := l.position.moveTo(e.ID, e.Timestamp); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// newForwarder trusts the machine's roots and those of the file, if one is named.
+// newForwarder returns a client that trusts the machine's roots, and those in the file if it is not
+// empty.
 func newForwarder(caFile string) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if caFile != "" {
@@ -34,11 +35,12 @@ func newForwarder(caFile string) (*http.Client, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
 }
 
-// forward posts the event and returns what came of it. While nothing accepts the connection it
-// waits: the event is in nobody's hands yet, and the log keeps those behind it. The only error is
-// that ctx has ended.
+// forward posts the event and returns the result as text. While nothing accepts the connection, it
+// retries every second: the event was not sent yet, and the log keeps the later ones. The only
+// error is the end of ctx.
 func (l *listener) forward(ctx context.Context, e client.Event) (string, error) {
-	for told := false; ; {
+	for warned := false; ; {
+		var dial *net.OpError
 		began := l.p.Now()
 		status, err := l.post(ctx, e)
 		took := l.p.Now().Sub(began).Round(time.Millisecond)
@@ -47,20 +49,22 @@ func (l *listener) forward(ctx context.Context, e client.Event) (string, error) 
 			return "", ctx.Err()
 		case err == nil:
 			return fmt.Sprintf("→ %s in %v", OneLine(status), took), nil
-		case !notAccepted(err):
+		case !errors.As(err, &dial) || dial.Op != "dial": // the request was sent
 			return fmt.Sprintf("→ failed after %v: %s", took, OneLine(err.Error())), nil
 		}
-		if !told {
-			told = true
+		if !warned {
+			warned = true
 			fmt.Fprintf(l.p.Stderr, "nothing listens at %s: waiting for it\n", l.to)
 		}
-		if !wait(ctx, time.Second) {
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
 			return "", ctx.Err()
 		}
 	}
 }
 
-// post sends the bytes that a delivery would carry, signed anew.
+// post sends the body that a delivery would have, with a signature of its own.
 func (l *listener) post(ctx context.Context, e client.Event) (status string, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.to, bytes.NewReader(e.Raw()))
 	if err != nil {
@@ -74,24 +78,6 @@ func (l *listener) post(ctx context.Context, e client.Event) (status string, err
 		return "", err
 	}
 	defer res.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<20)) // so that the connection can serve again
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<20)) // so that the connection can be reused
 	return res.Status, nil
-}
-
-// notAccepted reports whether the request was not even begun.
-func notAccepted(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
-}
-
-// wait returns false when ctx ends first.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

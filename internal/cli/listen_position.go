@@ -11,20 +11,22 @@ import (
 	"time"
 )
 
-// position is how far a listener came, kept for one workspace of one server.
+// position is the last event that a listener has forwarded, for one workspace of one server. It is
+// stored in a file.
 type position struct {
 	Server    string    `json:"server"`
 	Workspace string    `json:"workspace_id"`
 	Secret    string    `json:"secret"`
-	After     string    `json:"after"` // the last event; empty when the log had none
-	At        time.Time `json:"at"`    // and its time
+	After     string    `json:"after"` // the id of the event; empty if the log had none
+	At        time.Time `json:"at"`    // the time of the event
 
 	path  string
-	known bool // an earlier run has kept it
+	known bool // an earlier run has stored it
 	lock  *os.File
 }
 
-// openPosition reads what an earlier run kept, and holds it for this one.
+// openPosition reads the position of an earlier run, and locks it until close is called, so that
+// two listeners do not move one position.
 func (p *Program) openPosition(server, workspace string) (*position, error) {
 	folder, err := p.profileFolder()
 	if err != nil {
@@ -37,8 +39,12 @@ func (p *Program) openPosition(server, workspace string) (*position, error) {
 	name := sha256.Sum256([]byte(server + "\n" + workspace))
 	path := filepath.Join(folder, hex.EncodeToString(name[:12]))
 	at := &position{Server: server, Workspace: workspace, path: path + ".json"}
-	if at.lock, err = lockListener(path + ".lock"); err != nil {
-		return nil, err
+	if at.lock, err = os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return nil, fmt.Errorf("the position cannot be kept: %w", err)
+	}
+	if err := syscall.Flock(int(at.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		at.close()
+		return nil, errors.New("another sheaf listen of yours follows this workspace: end it first")
 	}
 	switch err := readPrivate(at.path, at); {
 	case err == nil:
@@ -50,21 +56,8 @@ func (p *Program) openPosition(server, workspace string) (*position, error) {
 	return at, nil
 }
 
-// lockListener makes sure that two do not move one position.
-func lockListener(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("the position cannot be kept: %w", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		return nil, errors.New("another sheaf listen of yours follows this workspace: end it first")
-	}
-	return f, nil
-}
-
-// reach notes that everything up to this event is done.
-func (at *position) reach(event string, t time.Time) error {
+// moveTo stores that all events up to this one were forwarded.
+func (at *position) moveTo(event string, t time.Time) error {
 	at.After, at.At = event, t.UTC()
 	return at.save()
 }

@@ -12,14 +12,19 @@ import (
 
 type exportMarkdown struct {
 	apiCommand
-	Dir    string `arg:"" help:"Folder to make; an empty one is taken too."`
+	Dir    string `arg:"" help:"Folder to create; it may exist if it is empty."`
 	Source string `placeholder:"NAME" help:"Only the documents that were imported from this source."`
+
+	Project string `placeholder:"ID|NAME|none" complete:"projects" help:"Only this project, as a tree that import-markdown --as-project reads. Its top level is written to the root of the folder."`
 }
 
-// Run writes a folder that is there whole or, when something fails, not at all.
+// Run writes a folder, completely or not at all.
 func (c *exportMarkdown) Run(ctx context.Context, p *Program) error {
-	return c.callWith(ctx, p, patience, func(ctx context.Context, api *client.Client) error {
-		paths, documents, err := c.layout(ctx, api)
+	return c.callWith(ctx, p, manyRetries, func(ctx context.Context, api *client.Client) error {
+		if err := c.in(projects, &c.Project).resolve(ctx, api); err != nil {
+			return err
+		}
+		places, documents, err := c.layout(ctx, api)
 		if err != nil {
 			return err
 		}
@@ -31,7 +36,7 @@ func (c *exportMarkdown) Run(ctx context.Context, p *Program) error {
 		if err != nil {
 			return err
 		}
-		f := filler{api: api, w: w, export: markdown.NewExport(paths, markdown.MediaPaths(paths, documents, media)), forbidden: forbidden, done: map[string]bool{}}
+		f := filler{api: api, w: w, export: markdown.NewExport(places, markdown.MediaPaths(places.Paths, documents, media)), forbidden: forbidden, done: map[string]bool{}}
 		if err := f.fill(ctx); err != nil {
 			return errors.Join(err, w.Abort())
 		}
@@ -48,56 +53,56 @@ func (c *exportMarkdown) Run(ctx context.Context, p *Program) error {
 	})
 }
 
-// layout reads what is in the workspace, all but the texts, and finds the path of every document.
-func (c *exportMarkdown) layout(ctx context.Context, api *client.Client) (paths map[string]string, documents []markdown.Document, err error) {
-	documents, err = serverDocuments(ctx, api)
+// layout reads the workspace without the texts, and returns the documents of the project or the
+// source, or all, with their places.
+func (c *exportMarkdown) layout(ctx context.Context, api *client.Client) (places markdown.Places, documents []markdown.Document, err error) {
+	all, err := serverDocuments(ctx, api, place(c.Project))
 	if err != nil {
-		return nil, nil, err
+		return places, nil, err
 	}
-	if documents = c.wanted(documents); len(documents) == 0 {
-		return nil, nil, errors.New("there is no document to export")
+	for _, d := range all {
+		if source, _, ok := markdown.Origin(d.ExternalID, d.Metadata); c.Source == "" || ok && source == c.Source {
+			documents = append(documents, d)
+		}
+	}
+	if len(documents) == 0 {
+		return places, nil, errors.New("there is no document to export: check --project and --source, or create a document first")
+	}
+	if c.Project != "" {
+		return markdown.LayoutProject(documents), documents, nil
 	}
 	var folders []markdown.Folder
 	for f, err := range api.Folders.All(ctx, client.FolderFilter{EntityType: client.ProjectFolder, Sort: "created_at"}) {
 		if err != nil {
-			return nil, nil, err
+			return places, nil, err
 		}
 		folders = append(folders, markdown.Folder{ID: f.ID, ParentID: or(f.ParentID, ""), Name: f.Name, ExternalID: or(f.ExternalID, ""), Depth: f.Depth})
 	}
 	var projects []markdown.Project
 	for v, err := range api.Projects.All(ctx, client.ProjectFilter{Sort: "created_at"}) {
 		if err != nil {
-			return nil, nil, err
+			return places, nil, err
 		}
 		projects = append(projects, markdown.Project{ID: v.ID, FolderID: or(v.FolderID, ""), Name: v.Name, ExternalID: or(v.ExternalID, "")})
 	}
 	return markdown.Layout(folders, projects, documents), documents, nil
 }
 
-// wanted are the documents of the source, or all.
-func (c *exportMarkdown) wanted(all []markdown.Document) (out []markdown.Document) {
-	for _, d := range all {
-		if source, _, ok := markdown.Origin(d.ExternalID, d.Metadata); c.Source == "" || ok && source == c.Source {
-			out = append(out, d)
-		}
-	}
-	return out
-}
-
-// filler writes the files of documents and of the media that they show or lead to.
+// filler writes the files of documents, and of the media that they show or link to.
 type filler struct {
 	api    *client.Client
 	w      *markdown.Writer
 	export *markdown.Export
-	// forbidden is why the key may not read media; nil where it may. It matters when a text has one.
+	// forbidden is the error if the key may not read media, otherwise nil. It matters only if a
+	// text uses a medium.
 	forbidden error
 	done      map[string]bool // paths of media that were written
 
 	files, media int
 }
 
-// fill writes the file of every document, read one at a time. One that was deleted meanwhile has
-// none.
+// fill writes the files of all documents. It reads one document at a time, and skips one that was
+// deleted meanwhile.
 func (f *filler) fill(ctx context.Context) error {
 	for _, id := range f.export.IDs() {
 		d, err := f.api.Documents.Get(ctx, id)
@@ -121,8 +126,8 @@ func (f *filler) fill(ctx context.Context) error {
 	return nil
 }
 
-// writeMedia writes the media that a text shows or leads to, each once. One that is gone has no file, and
-// links to it stay as they are.
+// writeMedia writes the media that a text shows or links to, each once. A medium that was deleted
+// gets no file, and links to it stay unchanged.
 func (f *filler) writeMedia(ctx context.Context, text string) error {
 	for _, id := range markdown.MediaIn(text) {
 		if f.forbidden != nil {

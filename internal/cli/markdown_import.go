@@ -12,25 +12,30 @@ import (
 
 type importMarkdown struct {
 	apiCommand
-	Path   string `arg:"" help:"Folder or zip archive of Markdown."`
-	Source string `required:"" placeholder:"NAME" help:"Name by which the files are known again at the next import."`
-	Prune  bool   `help:"Put documents of this source whose file is gone into the trash."`
-	DryRun bool   `name:"dry-run" help:"Change nothing; print what would be done."`
+	Path      string `arg:"" help:"Folder or zip archive of Markdown."`
+	Source    string `required:"" placeholder:"NAME" help:"Name that identifies the files at the next import."`
+	AsProject bool   `name:"as-project" help:"Import everything into one project: each subfolder becomes a document, with its files below it."`
+	Prune     bool   `help:"Move documents of this source whose file is gone to the trash."`
+	DryRun    bool   `name:"dry-run" help:"Change nothing; print what would be done."`
 }
 
-// Run reads and judges all files before it asks the server anything.
+// Run reads and checks all files before its first request to the server.
 func (c *importMarkdown) Run(ctx context.Context, p *Program) error {
 	tree, err := markdown.Open(c.Path)
 	if err != nil {
 		return err
 	}
 	defer tree.Close()
-	lib, err := markdown.Load(tree, c.Source)
+	load := markdown.Load
+	if c.AsProject {
+		load = markdown.LoadProject
+	}
+	lib, err := load(tree, c.Source)
 	if err != nil {
 		return err
 	}
-	return c.callWith(ctx, p, patience, func(ctx context.Context, api *client.Client) error {
-		report, err := c.bring(ctx, api, lib)
+	return c.callWith(ctx, p, manyRetries, func(ctx context.Context, api *client.Client) error {
+		report, err := c.apply(ctx, api, lib)
 		if err != nil {
 			return err
 		}
@@ -40,41 +45,52 @@ func (c *importMarkdown) Run(ctx context.Context, p *Program) error {
 	})
 }
 
-// importReport is what an import did, or with DryRun would do.
+// importReport says what an import did, or with DryRun would do.
 type importReport struct {
 	DryRun     bool         `json:"dry_run"`
-	Uploaded   int          `json:"uploaded"` // files that have become media
+	Uploaded   int          `json:"uploaded"` // files that became media
 	Created    int          `json:"created"`
 	Updated    int          `json:"updated"`
 	Trashed    int          `json:"trashed"`
 	Unchanged  int          `json:"unchanged"`
-	Gone       int          `json:"gone"`     // documents without a file, which stay
-	Pictures   int          `json:"pictures"` // that are not there
+	Gone       int          `json:"gone"`     // documents without a file, which are kept
+	Pictures   int          `json:"pictures"` // missing ones
 	OtherFiles int          `json:"other_files"`
-	TooLong    []string     `json:"too_long,omitempty"`   // for media
+	TooLong    []string     `json:"too_long,omitempty"`   // files that are too long for media
 	LinksKept  []string     `json:"links_kept,omitempty"` // files whose text would be too long with ids
 	MDX        int          `json:"mdx"`                  // files whose JSX is shown as text
 	Links      int          `json:"links"`
 	Plan       []importStep `json:"plan,omitempty"`
 }
 
-// importStep is what would be done with one file.
+// importStep says what would be done with one file.
 type importStep struct {
-	Act   string   `json:"act"` // upload, create, update or trash
-	Path  string   `json:"path"`
-	Title string   `json:"title"`
-	What  []string `json:"what"` // the fields that differ, or why it is new or goes
+	Act    string   `json:"act"` // upload, create, update or trash
+	Path   string   `json:"path"`
+	Title  string   `json:"title"`
+	What   []string `json:"what"`             // the changed fields, or why the file is left alone
+	Parent string   `json:"parent,omitempty"` // path of the file or folder above it, with AsProject
+
+	level, place int // of a project: level from 1, and position in reading order
 }
 
-// bring compares the files with the server and does what is to be done.
-func (c *importMarkdown) bring(ctx context.Context, api *client.Client, lib *markdown.Library) (*importReport, error) {
-	have, err := serverDocuments(ctx, api)
+// apply compares the files with the server's documents, and makes the changes unless DryRun is set.
+func (c *importMarkdown) apply(ctx context.Context, api *client.Client, lib *markdown.Library) (*importReport, error) {
+	have, err := serverDocuments(ctx, api, "")
 	if err != nil {
 		return nil, err
 	}
 	media, err := serverMedia(ctx, api, len(lib.Files()) > 0)
 	if err != nil {
 		return nil, err
+	}
+	if c.AsProject {
+		for p, err := range api.Projects.All(ctx, client.ProjectFilter{ExternalID: markdown.ExternalID(c.Source, markdown.Root)}) {
+			if err != nil {
+				return nil, err
+			}
+			lib.Home = p.ID
+		}
 	}
 	known := markdown.Know(media)
 	plan, err := lib.Compare(have, known)
@@ -83,19 +99,19 @@ func (c *importMarkdown) bring(ctx context.Context, api *client.Client, lib *mar
 	}
 	report := &importReport{DryRun: c.DryRun, Uploaded: len(plan.Upload), Created: len(plan.Create), Updated: len(plan.Update), Unchanged: plan.Same}
 	if c.Prune {
-		report.Trashed = len(plan.Trash)
+		report.Trashed, report.Gone = len(plan.Trash), plan.Kept
 	} else {
-		report.Gone, plan.Trash = len(plan.Trash), nil
+		report.Gone, plan.Trash = len(plan.Trash)+plan.Kept, nil
 	}
 	if c.DryRun {
-		report.Plan = stepsOf(plan)
+		report.Plan = stepsOf(plan, lib)
 		return report, nil
 	}
 	return report, newImporter(api, lib, have, known).run(ctx, plan)
 }
 
-// serverMedia reads every medium of the workspace, in the order of their creation, where that is wanted:
-// a key that may not read media can bring texts without any.
+// serverMedia reads every medium of the workspace, the oldest first, if `wanted` is set: a key that
+// may not read media can import texts without media.
 func serverMedia(ctx context.Context, api *client.Client, wanted bool) (all []markdown.Medium, err error) {
 	if !wanted {
 		return nil, nil
@@ -109,9 +125,9 @@ func serverMedia(ctx context.Context, api *client.Client, wanted bool) (all []ma
 	return all, nil
 }
 
-// serverDocuments reads every document of the workspace, without its text.
-func serverDocuments(ctx context.Context, api *client.Client) (all []markdown.Document, err error) {
-	for d, err := range api.Documents.All(ctx, client.DocumentFilter{Sort: "created_at"}) {
+// serverDocuments reads every document of the workspace, or of one project, without its text.
+func serverDocuments(ctx context.Context, api *client.Client, project string) (all []markdown.Document, err error) {
+	for d, err := range api.Documents.All(ctx, client.DocumentFilter{ProjectID: project, Sort: "created_at"}) {
 		if err != nil {
 			return nil, err
 		}
@@ -120,26 +136,44 @@ func serverDocuments(ctx context.Context, api *client.Client) (all []markdown.Do
 	return all, nil
 }
 
-// stepsOf lists a plan by path.
-func stepsOf(plan markdown.Plan) (steps []importStep) {
+// stepsOf returns the steps of a plan: of a project in reading order, else sorted by path.
+func stepsOf(plan markdown.Plan, lib *markdown.Library) (steps []importStep) {
+	places := map[*markdown.Entry]int{}
+	for i, e := range lib.Entries {
+		if lib.AsProject {
+			places[e] = i
+		}
+	}
+	page := func(act string, e *markdown.Entry, what []string) {
+		s := importStep{Act: act, Path: e.Path, Title: e.Title, What: append(what, remarks(e)...), level: e.Level, place: places[e]}
+		if e.Parent != nil {
+			s.Parent = e.Parent.Path
+		}
+		steps = append(steps, s)
+	}
 	for _, f := range plan.Upload {
-		steps = append(steps, importStep{"upload", f.Path, f.Name, []string{"new"}})
+		steps = append(steps, importStep{Act: "upload", Path: f.Path, Title: f.Name, What: []string{"new"}, place: len(lib.Entries)})
 	}
 	for _, e := range plan.Create {
-		steps = append(steps, importStep{"create", e.Path, e.Title, append([]string{"new"}, remarks(e)...)})
+		page("create", e, []string{"new"})
 	}
 	for _, u := range plan.Update {
-		steps = append(steps, importStep{"update", u.Path, u.Title, append(slices.Clip(u.Fields), remarks(u.Entry)...)})
+		page("update", u.Entry, slices.Clip(u.Fields))
 	}
 	for _, d := range plan.Trash {
 		_, path, _ := strings.Cut(d.ExternalID, ":")
-		steps = append(steps, importStep{"trash", path, d.Title, []string{"its file is gone"}})
+		steps = append(steps, importStep{Act: "trash", Path: path, Title: d.Title, What: []string{"its file is gone"}, place: len(lib.Entries)})
 	}
-	slices.SortStableFunc(steps, func(a, b importStep) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(steps, func(a, b importStep) int {
+		if lib.AsProject && a.place != b.place {
+			return a.place - b.place
+		}
+		return strings.Compare(a.Path, b.Path)
+	})
 	return steps
 }
 
-// remarks returns how the document of a file will differ from what the author sees elsewhere.
+// remarks returns how the document will differ from the file.
 func remarks(e *markdown.Entry) (out []string) {
 	if e.LinksKept {
 		out = append(out, "links to other files kept: ids would make the text too long")
@@ -150,13 +184,13 @@ func remarks(e *markdown.Entry) (out []string) {
 	return out
 }
 
-// text is the report for a person.
+// text returns the report for a person.
 func (r *importReport) text() string {
 	var b strings.Builder
 	if len(r.Plan) > 0 {
 		b.WriteString(Table("DO\tFILE\tTITLE\tWHAT", func(row func(...any)) {
 			for _, s := range r.Plan {
-				row(s.Act, s.Path, s.Title, strings.Join(s.What, ", "))
+				row(s.Act, s.Path, strings.Repeat("· ", max(s.level-1, 0))+s.Title, strings.Join(s.What, ", "))
 			}
 		}))
 	}
@@ -166,7 +200,7 @@ func (r *importReport) text() string {
 	}
 	fmt.Fprintln(&b, sentence(r.Uploaded, words[4], r.Created, words[0], r.Updated, words[1], r.Trashed, words[2], r.Unchanged, words[3]))
 	if r.Gone > 0 {
-		fmt.Fprintf(&b, "%s without a file: --prune puts what has none into the trash\n", counted(r.Gone, "document"))
+		fmt.Fprintf(&b, "%s without a file: not deleted. --prune moves such documents to the trash, unless a document below them stays\n", counted(r.Gone, "document"))
 	}
 	if r.MDX > 0 {
 		fmt.Fprintf(&b, "%s of MDX: JSX is shown as text\n", counted(r.MDX, "file"))
@@ -174,8 +208,8 @@ func (r *importReport) text() string {
 	for _, path := range r.LinksKept {
 		fmt.Fprintf(&b, "%s: its links to other files are kept as they were, because ids would make the text too long\n", OneLine(path))
 	}
-	if left := sentence(r.Pictures, "%d pictures that are not there", len(r.TooLong), "%d files that are too long for media",
-		r.OtherFiles-len(r.TooLong), "%d files to which no text leads", r.Links, "%d symbolic links"); left != "" {
+	if left := sentence(r.Pictures, "%d pictures that are not there", len(r.TooLong), "%d files that are too large for media",
+		r.OtherFiles-len(r.TooLong), "%d files that no text links to", r.Links, "%d symbolic links"); left != "" {
 		fmt.Fprintln(&b, "left: "+left)
 	}
 	return b.String()

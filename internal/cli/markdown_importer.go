@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"sheaf.dev/client"
@@ -12,12 +13,12 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// importer brings what a plan says to a server, one request after the other: the server's limit is
-// the pace, and what links lead to is made first. Whatever interrupts it, another run goes on.
+// importer carries out a plan, one request at a time: the server's rate limit is the pace, and the
+// targets of links are made first, after the documents above them. If it is interrupted, another run continues.
 type importer struct {
 	api *client.Client
 	lib *markdown.Library
-	// The ids of what is there, by external id. Folders and projects are asked for when one is
+	// The ids of the server's records, by external id. Folders and projects are read when one is
 	// needed.
 	documents, folders, projects map[string]string
 	media                        markdown.KnownMedia
@@ -36,32 +37,38 @@ func newImporter(api *client.Client, lib *markdown.Library, have []markdown.Docu
 func (m *importer) run(ctx context.Context, plan markdown.Plan) error {
 	for _, f := range plan.Upload {
 		if err := m.upload(ctx, f); err != nil {
-			return of(f.Path, err)
+			return fileError(f.Path, err)
 		}
 	}
-	again, err := m.create(ctx, plan.Create)
+	for _, d := range plan.Detach {
+		if _, err := m.api.Documents.Update(ctx, d.ID, client.DocumentChange{ParentID: client.Null[string]()}); err != nil {
+			return fileError(d.Title, err)
+		}
+	}
+	again, err := m.place(ctx, plan.Place)
 	if err != nil {
 		return err
 	}
 	for _, u := range plan.Update {
 		if err := m.update(ctx, u.Entry, u.Fields); err != nil {
-			return of(u.Path, err)
+			return fileError(u.Path, err)
 		}
 	}
 	for _, e := range again {
 		if err := m.update(ctx, e, []string{"content"}); err != nil {
-			return of(e.Path, err)
+			return fileError(e.Path, err)
 		}
 	}
 	for _, d := range plan.Trash {
 		if err := m.api.Documents.Delete(ctx, d.ID); err != nil {
-			return of(d.Title, err)
+			return fileError(d.Title, err)
 		}
 	}
 	return nil
 }
 
-// upload makes a medium of a file. What is stored must be what was judged.
+// upload makes a medium of a file. If the file has changed since it was checked, upload deletes the
+// medium and fails.
 func (m *importer) upload(ctx context.Context, f *markdown.File) error {
 	in := client.NewMedium{Filename: f.Name}
 	medium, err := m.send(ctx, in, f)
@@ -75,7 +82,7 @@ func (m *importer) upload(ctx context.Context, f *markdown.File) error {
 	return nil
 }
 
-// send uploads a file in one request, or a long one in several.
+// send uploads a file: in one request, or a long one in several.
 func (m *importer) send(ctx context.Context, in client.NewMedium, f *markdown.File) (client.Medium, error) {
 	r, err := m.lib.OpenFile(f)
 	if err != nil {
@@ -92,7 +99,7 @@ func (m *importer) send(ctx context.Context, in client.NewMedium, f *markdown.Fi
 	return m.api.Media.Upload(ctx, in, content)
 }
 
-// sendLong writes a file of an archive out first, into one without a name: a piece may have to be sent
+// sendLong copies the content into a temporary file first, because a piece may have to be sent
 // again.
 func (m *importer) sendLong(ctx context.Context, in client.NewMedium, f *markdown.File, r io.Reader) (client.Medium, error) {
 	spool, err := os.CreateTemp("", "sheaf-medium-*")
@@ -110,27 +117,32 @@ func (m *importer) sendLong(ctx context.Context, in client.NewMedium, f *markdow
 	return m.api.Media.UploadFrom(ctx, in, spool, n)
 }
 
-// create makes documents, and returns those that link to one which had no id yet.
-func (m *importer) create(ctx context.Context, entries []*markdown.Entry) (again []*markdown.Entry, err error) {
-	if len(entries) == 0 {
+// place creates and moves documents. It returns those that link to a document that had no id yet.
+func (m *importer) place(ctx context.Context, changes []markdown.Change) (again []*markdown.Entry, err error) {
+	if len(changes) == 0 {
 		return nil, nil
 	}
 	if err := m.known(ctx); err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		whole, err := m.put(ctx, e)
+	for _, c := range changes {
+		whole := true
+		if c.Document.ID == "" {
+			whole, err = m.put(ctx, c.Entry)
+		} else {
+			err = m.move(ctx, c.Entry)
+		}
 		if err != nil {
-			return nil, of(e.Path, err)
+			return nil, fileError(c.Path, err)
 		}
 		if !whole {
-			again = append(again, e)
+			again = append(again, c.Entry)
 		}
 	}
 	return again, nil
 }
 
-// known reads which folders and projects of the source are there.
+// known reads the ids of the source's folders and projects.
 func (m *importer) known(ctx context.Context) error {
 	m.folders, m.projects = map[string]string{}, map[string]string{}
 	for f, err := range m.api.Folders.All(ctx, client.FolderFilter{EntityType: client.ProjectFolder}) {
@@ -154,10 +166,10 @@ func (m *importer) note(ids map[string]string, externalID *string, id string) {
 	}
 }
 
-// put makes one document, or brings it back from the trash, and reports whether all its links are
-// right.
+// put makes one document, or restores it from the trash. It returns whether the ids for all its
+// links were known.
 func (m *importer) put(ctx context.Context, e *markdown.Entry) (whole bool, err error) {
-	project, err := m.project(ctx, markdown.PlaceOf(e.Folder(), m.lib.Source))
+	place, err := m.placeOf(ctx, e)
 	if err != nil {
 		return false, err
 	}
@@ -166,7 +178,7 @@ func (m *importer) put(ctx context.Context, e *markdown.Entry) (whole bool, err 
 		return false, err
 	}
 	change := m.change(e, []string{"title", "description", "url", "metadata"})
-	change.ProjectID, change.Content = client.Set(project), client.Set(text)
+	change.ProjectID, change.ParentID, change.SortOrder, change.Content = place.ProjectID, place.ParentID, place.SortOrder, client.Set(text)
 	d, err := m.api.Documents.Put(ctx, e.ExternalID, change)
 	if err != nil {
 		return false, err
@@ -175,13 +187,46 @@ func (m *importer) put(ctx context.Context, e *markdown.Entry) (whole bool, err 
 	return whole, nil
 }
 
+// move puts an existing document in its place.
+func (m *importer) move(ctx context.Context, e *markdown.Entry) error {
+	place, err := m.placeOf(ctx, e)
+	if err != nil {
+		return err
+	}
+	_, err = m.api.Documents.Put(ctx, e.ExternalID, place)
+	return err
+}
+
+// placeOf returns the fields for the place of an entry. It makes the project if that does not exist.
+func (m *importer) placeOf(ctx context.Context, e *markdown.Entry) (c client.DocumentChange, err error) {
+	folder := e.Folder()
+	if m.lib.AsProject {
+		folder = ""
+	}
+	project, err := m.project(ctx, markdown.PlaceOf(folder, m.lib.Source))
+	if err != nil {
+		return c, err
+	}
+	if c.ProjectID = client.Set(project); m.lib.AsProject {
+		c.ParentID, c.SortOrder = client.Null[string](), client.Set(e.SortOrder)
+	}
+	if e.Parent != nil {
+		c.ParentID = client.Set(m.documents[e.Parent.ExternalID])
+	}
+	return c, nil
+}
+
 func (m *importer) id(e *markdown.Entry) (string, bool) {
 	id, ok := m.documents[e.ExternalID]
 	return id, ok
 }
 
-// update sends the fields of a document that differ.
+// update sends the fields of a document that differ, except those of its place.
 func (m *importer) update(ctx context.Context, e *markdown.Entry, fields []string) error {
+	fields = slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return f == "project_id" || f == "parent_id" || f == "sort_order" })
+	if len(fields) == 0 {
+		return nil
+	}
 	change := m.change(e, fields)
 	for _, name := range fields {
 		if name == "content" {
@@ -196,7 +241,8 @@ func (m *importer) update(ctx context.Context, e *markdown.Entry, fields []strin
 	return err
 }
 
-// change has the fields that a file's front matter gives; those that it lacks are cleared.
+// change returns a change of these fields to the values in the file's front matter. A field that
+// the front matter lacks is cleared.
 func (m *importer) change(e *markdown.Entry, fields []string) (c client.DocumentChange) {
 	for _, name := range fields {
 		switch name {
@@ -207,26 +253,21 @@ func (m *importer) change(e *markdown.Entry, fields []string) (c client.Document
 		case "url":
 			c.URL = change(&e.URL)
 		case "metadata":
-			c.Metadata = wholeMetadata(m.lib.Metadata(e, m.media))
+			metadata := m.lib.Metadata(e, m.media)
+			if c.Metadata = client.Null[map[string]*string](); len(metadata) > 0 { // Put replaces all of it
+				values := make(map[string]*string, len(metadata))
+				for name, value := range metadata {
+					values[name] = &value
+				}
+				c.Metadata = client.Set(values)
+			}
 		}
 	}
 	return c
 }
 
-// wholeMetadata is all that a document is to have, which Put takes as a whole.
-func wholeMetadata(m map[string]string) client.Opt[map[string]*string] {
-	if len(m) == 0 {
-		return client.Null[map[string]*string]()
-	}
-	out := make(map[string]*string, len(m))
-	for name, value := range m {
-		out[name] = &value
-	}
-	return client.Set(out)
-}
-
-// project finds or makes the project of a place and the folders that it is in. What is there stays
-// where it is and is called what it is called.
+// project returns the id of the project of a place. It makes the project and its folders if they do
+// not exist, and neither moves nor renames existing ones.
 func (m *importer) project(ctx context.Context, place markdown.Place) (id string, err error) {
 	externalID := markdown.ExternalID(m.lib.Source, place.Project.Path)
 	if id, ok := m.projects[externalID]; ok {

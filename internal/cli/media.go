@@ -14,17 +14,17 @@ import (
 
 type mediaCommands struct {
 	List     mediaList     `cmd:"" help:"List media."`
-	Get      mediaGet      `cmd:"" help:"Show what is known of a medium."`
+	Get      mediaGet      `cmd:"" help:"Show a medium."`
 	Upload   mediaUpload   `cmd:"" help:"Upload a file of at most 10 MB."`
 	Download mediaDownload `cmd:"" help:"Write the bytes of a medium to a file, or with - to standard output."`
-	Delete   mediaDelete   `cmd:"" help:"Delete a medium for ever."`
+	Delete   mediaDelete   `cmd:"" help:"Delete a medium for good."`
 }
 
 type mediaList struct {
 	apiCommand
 	pages
-	Document string `placeholder:"ID|NAME" complete:"documents" help:"Only those of this document; null: of none."`
-	Type     string `placeholder:"TYPE" help:"Only those whose type begins so, for example image/."`
+	Document string `placeholder:"ID|NAME" complete:"documents" help:"Only those of this document; null means without a document."`
+	Type     string `placeholder:"TYPE" help:"Only those whose type begins with this, for example image/."`
 }
 
 func (c *mediaList) Run(ctx context.Context, p *Program) error {
@@ -58,7 +58,7 @@ func mediumText(v client.Medium) string {
 type mediaUpload struct {
 	apiCommand
 	Path     string `arg:"" help:"The file; - is standard input."`
-	Name     string `placeholder:"NAME" help:"Its name there; that of the file unless given."`
+	Name     string `placeholder:"NAME" help:"Its name on the server; by default the file's name."`
 	Document string `placeholder:"ID|NAME" complete:"documents" help:"The document that it belongs to."`
 }
 
@@ -75,11 +75,12 @@ func (c *mediaUpload) Run(ctx context.Context, p *Program) error {
 	}, mediumText)
 }
 
-// file reads what is to be uploaded, one byte more than the server takes at most: it tells the bound.
+// file reads the file to upload. It reads at most one byte more than a server accepts, and refuses
+// a longer file.
 func (p *Program) file(path string) ([]byte, error) {
 	r := p.Stdin
 	if path != "-" {
-		f, err := os.Open(path) // #nosec G304 -- whoever runs the command names it
+		f, err := os.Open(path) // #nosec G304 -- the user of the command names it
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +92,7 @@ func (p *Program) file(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read what to upload: %w", err)
 	}
 	if len(content) > sheaf.MaxUpload {
-		return nil, sheaf.Invalidf("the file is larger than 10 MB: upload it by tus, under /api/v1/uploads")
+		return nil, sheaf.Invalidf("the file is larger than 10 MB: upload it with tus, under /api/v1/uploads")
 	}
 	return content, nil
 }
@@ -99,7 +100,7 @@ func (p *Program) file(path string) ([]byte, error) {
 type mediaDownload struct {
 	apiCommand
 	ID   string `arg:"" complete:"media" help:"Id or name of the medium."`
-	Path string `arg:"" help:"The file to write, which must not be there yet; - is standard output."`
+	Path string `arg:"" help:"The file to write, which must not exist; - is standard output."`
 }
 
 func (c *mediaDownload) Run(ctx context.Context, p *Program) error {
@@ -107,7 +108,7 @@ func (c *mediaDownload) Run(ctx context.Context, p *Program) error {
 		if c.Path == "-" {
 			return api.Media.Download(ctx, c.ID, p.Stdout)
 		}
-		f, err := os.OpenFile(c.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // #nosec G304 -- whoever runs the command names it
+		f, err := os.OpenFile(c.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // #nosec G304 -- the user of the command names it
 		if err != nil {
 			return err
 		}
@@ -118,7 +119,7 @@ func (c *mediaDownload) Run(ctx context.Context, p *Program) error {
 			err = closed
 		}
 		if err != nil {
-			os.Remove(c.Path) // no half of a file
+			os.Remove(c.Path) // the download is incomplete
 		}
 		return err
 	})
@@ -130,5 +131,5 @@ type mediaDelete struct {
 }
 
 func (c *mediaDelete) Run(ctx context.Context, p *Program) error {
-	return c.on(media, &c.ID).gone(ctx, p, "medium", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Media.Delete(ctx, c.ID) })
+	return c.on(media, &c.ID).deleteRecord(ctx, p, "medium", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Media.Delete(ctx, c.ID) })
 }

@@ -10,21 +10,21 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// People name records by what they call them. A noun says how those of a kind are found: an argument
-// or a flag that is no id is looked for as a name, and taken where one record alone has it. That is
-// asked before the command does anything, so nothing happens to a record that was not meant.
+// An argument or a flag may name a record by its id or its name. A noun says how records of a kind
+// are found by name. A name must belong to exactly one record. Names are resolved before the
+// command does anything, so a wrong name changes nothing.
 
 // noun is a kind of record that an argument or a flag can name.
 type noun struct {
-	one, many string // its words: one project, many projects
-	list      string // the command that shows the ids
+	one, many string // singular and plural, for messages
+	list      string // the command that lists the ids
 	find      func(ctx context.Context, api *client.Client, text string) iter.Seq2[Known, error]
 }
 
-// Known is a record as a person knows it.
+// Known is the id and the name of a record.
 type Known struct{ ID, Name string }
 
-// maxKnown bounds how many records are looked through for a name.
+// maxKnown bounds the records that are searched for a name.
 const maxKnown = 1000
 
 var (
@@ -46,7 +46,7 @@ var (
 	media = noun{"medium", "media", "media list", func(ctx context.Context, api *client.Client, _ string) iter.Seq2[Known, error] {
 		return known(api.Media.All(ctx, client.MediumFilter{}), func(v client.Medium) Known { return Known{v.ID, v.Filename} })
 	}}
-	// What a share may show.
+	// The records that can be shared.
 	shareable = noun{"document or a project", "documents and projects", "search", func(ctx context.Context, api *client.Client, text string) iter.Seq2[Known, error] {
 		return func(yield func(Known, error) bool) {
 			for _, n := range []noun{documents, projects} {
@@ -58,7 +58,7 @@ var (
 			}
 		}
 	}}
-	// A share is called by its address.
+	// The name of a share is its address.
 	shares = noun{"share", "shares", "shares list", func(ctx context.Context, api *client.Client, _ string) iter.Seq2[Known, error] {
 		return known(api.Shares.All(ctx, client.ShareFilter{}), func(v client.Share) Known { return Known{v.ID, v.URL} })
 	}}
@@ -69,7 +69,7 @@ var (
 
 func knownDocument(v client.Document) Known { return Known{v.ID, v.Title} }
 
-// known turns the records of a list into what people know of them.
+// known converts the records of a list.
 func known[T any](all iter.Seq2[T, error], as func(T) Known) iter.Seq2[Known, error] {
 	return func(yield func(Known, error) bool) {
 		for v, err := range all {
@@ -80,46 +80,31 @@ func known[T any](all iter.Seq2[T, error], as func(T) Known) iter.Seq2[Known, er
 	}
 }
 
-// reference is an argument or a flag that names a record; its text becomes the id.
+// reference is an argument or a flag that names a record. call replaces its text by the id.
 type reference struct {
 	noun noun
 	text *string
 }
 
-// on is the command on the record that an argument names, by its id or its name.
+// on returns the command with an argument that names a record by its id or its name.
 func (c *apiCommand) on(n noun, argument *string) *apiCommand {
 	out := *c
 	out.references = append(out.references[:len(out.references):len(out.references)], reference{n, argument})
 	return &out
 }
 
-// in is on for a flag that may be missing, or say that there is none: the root level, no project.
+// in is on for an optional flag, which may also name the root level, or no project.
 func (c *apiCommand) in(n noun, flag *string) *apiCommand {
-	if flag == nil || *flag == "" || nowhere(*flag) {
+	if flag == nil || *flag == "" || isRoot(*flag) {
 		return c
 	}
 	return c.on(n, flag)
 }
 
-// resolve puts an id in place of every name. It asks the server only about what is no id.
-func (c *apiCommand) resolve(ctx context.Context, api *client.Client) error {
-	for _, r := range c.references {
-		if _, isID := sheaf.ParseUUID(*r.text); isID {
-			continue
-		}
-		id, err := r.noun.named(ctx, api, *r.text)
-		if err != nil {
-			return err
-		}
-		*r.text = id
-	}
-	return nil
-}
-
-// named returns the id of the one record that has the name.
+// named returns the id of the only record with the name.
 func (n noun) named(ctx context.Context, api *client.Client, name string) (string, error) {
 	if name == "" || utf8.RuneCountInString(name) > sheaf.MaxQuery {
-		return "", nobody(name, n.one, n.list)
+		return "", errNoRecord(name, n.one, n.list)
 	}
 	all, err := gather(n.find(ctx, api, name), maxKnown+1)
 	if err != nil {
@@ -131,9 +116,9 @@ func (n noun) named(ctx context.Context, api *client.Client, name string) (strin
 	return Choose(all, name, n.one, n.many, n.list)
 }
 
-// Choose returns the id of the one record that has the name. Where several have it but for the case,
-// the one that has it as it was typed is meant. The words tell a person what was looked for and which
-// command shows them all.
+// Choose returns the id of the only record with the name. It ignores case, unless a record has
+// exactly the name as typed. The error uses the singular and the plural of the noun, and the
+// command that lists its records.
 func Choose(all []Known, name, one, many, list string) (string, error) {
 	var alike, same []Known
 	for _, k := range all {
@@ -149,13 +134,13 @@ func Choose(all []Known, name, one, many, list string) (string, error) {
 	}
 	switch len(alike) {
 	case 0:
-		return "", nobody(name, one, list)
+		return "", errNoRecord(name, one, list)
 	case 1:
 		return alike[0].ID, nil
 	}
 	return "", sheaf.Invalidf("%d %s are called %q: give the id of one, such as %s or %s", len(alike), many, sheaf.Clip(name), alike[0].ID, alike[1].ID)
 }
 
-func nobody(name, one, list string) error {
+func errNoRecord(name, one, list string) error {
 	return sheaf.Invalidf("%q is neither an id nor the name of a %s: sheaf %s shows them", sheaf.Clip(name), one, list)
 }

@@ -16,7 +16,7 @@ import (
 	"sheaf.dev/client"
 )
 
-// profile is what the commands on a server find without flags.
+// profile is the stored address and key, which commands use if flags and environment have none.
 type profile struct {
 	Server string `json:"server"`
 	APIKey string `json:"api_key"`
@@ -24,11 +24,11 @@ type profile struct {
 
 type profileCommands struct {
 	Set    profileSet    `cmd:"" help:"Keep an address and an API key for the commands that talk to a server."`
-	Show   profileShow   `cmd:"" help:"Show which server and workspace the commands talk to, and as whom."`
-	Remove profileRemove `cmd:"" help:"Forget the address and the key."`
+	Show   profileShow   `cmd:"" help:"Show the server, the workspace and the user of the commands."`
+	Remove profileRemove `cmd:"" help:"Delete the stored address and key."`
 }
 
-// profileFolder is where the profile and the positions of listeners are kept.
+// profileFolder returns the folder of the profile and of the listeners' positions.
 func (p *Program) profileFolder() (string, error) {
 	if dir, _ := p.Env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "sheaf"), nil
@@ -39,11 +39,11 @@ func (p *Program) profileFolder() (string, error) {
 	return "", errors.New("there is no folder for the profile: set HOME or XDG_CONFIG_HOME")
 }
 
-// readProfile returns the profile, or an empty one when there is none.
+// readProfile returns the profile, or an empty one if there is none.
 func (p *Program) readProfile() (profile, error) {
 	folder, err := p.profileFolder()
 	if err != nil {
-		return profile{}, nil // nothing was ever kept
+		return profile{}, nil // nothing was ever stored
 	}
 	var out profile
 	if err := readPrivate(filepath.Join(folder, "profile.json"), &out); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -52,7 +52,7 @@ func (p *Program) readProfile() (profile, error) {
 	return out, nil
 }
 
-// readPrivate reads a JSON file that nobody else may read.
+// readPrivate reads a JSON file. It refuses a file that other users may read.
 func readPrivate(path string, v any) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -64,7 +64,7 @@ func readPrivate(path string, v any) error {
 		return err
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("others may read %s: chmod 600 it, and get a new key if somebody did", path)
+		return fmt.Errorf("other users may read %s: run chmod 600 on it, and get a new key if one did", path)
 	}
 	if err := json.NewDecoder(io.LimitReader(f, 1<<20)).Decode(v); err != nil {
 		return fmt.Errorf("%s is damaged: remove it (%w)", path, err)
@@ -72,7 +72,7 @@ func readPrivate(path string, v any) error {
 	return nil
 }
 
-// writePrivate replaces a JSON file, whole or not at all, mode 0600.
+// writePrivate replaces a JSON file, completely or not at all, with mode 0600.
 func writePrivate(path string, v any) error {
 	content, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -95,7 +95,7 @@ func writePrivate(path string, v any) error {
 
 type profileSet struct{ apiCommand }
 
-// Run keeps the login once the server has accepted it.
+// Run stores the address and the key after the server has accepted them.
 func (c *profileSet) Run(ctx context.Context, p *Program) error {
 	saved, err := p.readProfile()
 	if err != nil {
@@ -129,8 +129,8 @@ func (c *profileSet) Run(ctx context.Context, p *Program) error {
 	return c.one(p, me.Raw(), func() string { return whoText(l.server, me) + "kept in " + path + "\n" })
 }
 
-// askKey reads the key from a terminal, without showing it, or from a line of standard input: there
-// it is in no list of processes.
+// askKey reads the key from a terminal, without showing it, or from a line of standard input. So
+// the key is in no list of processes.
 func (p *Program) askKey(server string) (string, error) {
 	if f, ok := p.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		defer KeepEcho(int(f.Fd()))()

@@ -21,17 +21,17 @@ type apiFlags struct {
 	APIKey string `name:"api-key" placeholder:"KEY" help:"API key (SHEAF_API_KEY, SHEAF_API_KEY_FILE, else the profile's)."`
 }
 
-// apiCommand is what a command on a server begins with.
+// apiCommand is embedded by the commands that talk to a server.
 type apiCommand struct {
 	apiFlags
 	Output
-	references []reference // what the arguments name: see on
+	references []reference // the arguments that name records: see on
 }
 
 // login is a server and the key for it.
 type login struct{ server, key string }
 
-// login finds out which server is meant, and with which key.
+// login returns the server and the key: of the flags, the environment or the profile.
 func (f apiFlags) login(p *Program) (login, error) {
 	saved, err := p.readProfile()
 	if err != nil {
@@ -46,7 +46,7 @@ func (f apiFlags) login(p *Program) (login, error) {
 	case saved.APIKey == "":
 		return login{}, errors.New("no API key: give --api-key or SHEAF_API_KEY, or keep one with sheaf profile set")
 	case saved.Server != l.server:
-		// A key must not go to a server that it is not of.
+		// A key must not be sent to another server.
 		return login{}, fmt.Errorf("no API key for %s: the profile's is for %s; give --api-key or SHEAF_API_KEY", l.server, saved.Server)
 	default:
 		l.key = saved.APIKey
@@ -64,7 +64,7 @@ func (f apiFlags) server(p *Program, saved profile) string {
 	return defaultServer
 }
 
-// key returns the key that is given, empty when none is.
+// key returns the key of the flag or the environment; empty if there is none.
 func (f apiFlags) key(p *Program) (string, error) {
 	if f.APIKey != "" {
 		return f.APIKey, nil
@@ -87,16 +87,16 @@ func (f apiFlags) key(p *Program) (string, error) {
 	return value, nil
 }
 
-// fewRetries is how often most commands repeat a request: somebody waits for the answer.
+// fewRetries is the number of retries of most commands, because a person waits for the answer.
 const fewRetries = 2
 
-// client returns a client for the login, which repeats a request so often. Pauses that a person
-// would notice are told.
+// client returns a client for the login that repeats a request up to `retries` times. It prints
+// pauses of two seconds or more.
 func (p *Program) client(l login, retries int) (*client.Client, error) {
 	c, err := client.New(client.Config{Server: l.server, Key: l.key, UserAgent: "sheaf/" + p.Version, Retries: retries,
 		OnRetry: func(err error, pause time.Duration) {
 			if pause >= 2*time.Second {
-				fmt.Fprintf(p.Stderr, "again in %v: %s\n", pause.Round(time.Second), OneLine(said(err)))
+				fmt.Fprintf(p.Stderr, "again in %v: %s\n", pause.Round(time.Second), OneLine(errorText(err)))
 			}
 		}})
 	if err != nil {
@@ -105,7 +105,8 @@ func (p *Program) client(l login, retries int) (*client.Client, error) {
 	return c, nil
 }
 
-// call makes calls to the server that the flags name, once every name that was given is an id.
+// call replaces the names in arguments by ids, and then calls act with a client for the server. It
+// makes requests only for arguments that are not ids.
 func (c *apiCommand) call(ctx context.Context, p *Program, act func(context.Context, *client.Client) error) error {
 	return c.callWith(ctx, p, fewRetries, func(ctx context.Context, api *client.Client) error {
 		if err := c.resolve(ctx, api); err != nil {
@@ -115,6 +116,21 @@ func (c *apiCommand) call(ctx context.Context, p *Program, act func(context.Cont
 	})
 }
 
+// resolve replaces the names in arguments by ids.
+func (c *apiCommand) resolve(ctx context.Context, api *client.Client) error {
+	for _, r := range c.references {
+		if _, isID := sheaf.ParseUUID(*r.text); isID {
+			continue
+		}
+		id, err := r.noun.named(ctx, api, *r.text)
+		if err != nil {
+			return err
+		}
+		*r.text = id
+	}
+	return nil
+}
+
 func (f apiFlags) callWith(ctx context.Context, p *Program, retries int, act func(context.Context, *client.Client) error) error {
 	l, err := f.login(p)
 	if err != nil {
@@ -122,7 +138,7 @@ func (f apiFlags) callWith(ctx context.Context, p *Program, retries int, act fun
 	}
 	c, err := p.client(l, retries)
 	if err == nil && retries > fewRetries {
-		err = p.reach(ctx, l)
+		err = p.checkReachable(ctx, l)
 	}
 	if err != nil {
 		return err
@@ -130,9 +146,10 @@ func (f apiFlags) callWith(ctx context.Context, p *Program, retries int, act fun
 	return explained(act(ctx, c), l.server)
 }
 
-// reach tells soon when nothing answers at the address, to a command that would wait long for a server
-// that went away meanwhile. What the server thinks of the key, the command itself will be told.
-func (p *Program) reach(ctx context.Context, l login) error {
+// checkReachable returns an error at once if nothing listens at the address. A command with many
+// retries would wait long for it. A refused key is not an error here: the command's own requests
+// report it.
+func (p *Program) checkReachable(ctx context.Context, l login) error {
 	c, err := p.client(l, fewRetries)
 	if err != nil {
 		return err
@@ -143,22 +160,22 @@ func (p *Program) reach(ctx context.Context, l login) error {
 	return nil
 }
 
-// explained turns an error of the client into a line for a person.
+// explained turns an error of the client into one line for a person.
 func explained(err error, server string) error {
 	var answered *client.Error
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &answered):
-		return errors.New(said(err))
+		return errors.New(errorText(err))
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("nothing answers at %s: start sheaf serve there, or name another address with --server", server)
 	}
 	return err
 }
 
-// said is what an error tells a person: what the server said, if it did.
-func said(err error) string {
+// errorText returns the server's message if the server answered, otherwise the error's own text.
+func errorText(err error) string {
 	var e *client.Error
 	if !errors.As(err, &e) {
 		return err.Error()

@@ -15,12 +15,12 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// one prints a record as the server sent it, or what text returns.
+// one prints the record as the server sent it with --json, otherwise what text returns.
 func (o Output) one(p *Program, raw []byte, text func() string) error {
 	return o.show(p, func() []byte { return raw }, text)
 }
 
-// ask makes one call and shows its record.
+// ask makes one call and prints its record.
 func ask[T any](c *apiCommand, ctx context.Context, p *Program, call func(context.Context, *client.Client) (T, error), text func(T) string) error {
 	return c.call(ctx, p, func(ctx context.Context, api *client.Client) error {
 		v, err := call(ctx, api)
@@ -31,8 +31,8 @@ func ask[T any](c *apiCommand, ctx context.Context, p *Program, call func(contex
 	})
 }
 
-// askAll makes the calls of an iterator, to at most limit records (0: all), and shows them as one
-// JSON array or a table.
+// askAll reads at most `limit` records (0: all) from an iterator, and prints them as one JSON array
+// or a table.
 func askAll[T any](c *apiCommand, ctx context.Context, p *Program, limit int, seq func(context.Context, *client.Client) iter.Seq2[T, error], head string, row func(T) []any) error {
 	return c.call(ctx, p, func(ctx context.Context, api *client.Client) error {
 		items, err := gather(seq(ctx, api), limit)
@@ -40,7 +40,11 @@ func askAll[T any](c *apiCommand, ctx context.Context, p *Program, limit int, se
 			return err
 		}
 		if c.JSON {
-			return p.Print(arrayOf(items))
+			parts := make([]string, len(items))
+			for i := range items {
+				parts[i] = string(rawOf(&items[i]))
+			}
+			return p.Print("[" + strings.Join(parts, ",") + "]\n")
 		}
 		return p.Print(Table(head, func(add func(...any)) {
 			for _, v := range items {
@@ -63,15 +67,7 @@ func gather[T any](seq iter.Seq2[T, error], limit int) ([]T, error) {
 	return out, nil
 }
 
-func arrayOf[T any](items []T) string {
-	parts := make([]string, len(items))
-	for i := range items {
-		parts[i] = string(rawOf(&items[i]))
-	}
-	return "[" + strings.Join(parts, ",") + "]\n"
-}
-
-// rawOf is the record as the server sent it.
+// rawOf returns the record as the server sent it.
 func rawOf(v any) []byte {
 	if r, ok := v.(interface{ Raw() json.RawMessage }); ok && len(r.Raw()) > 0 {
 		return r.Raw()
@@ -87,8 +83,9 @@ func asJSON(v any) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// gone makes a deletion and says so. The id is read after the call, in which a name became it.
-func (c *apiCommand) gone(ctx context.Context, p *Program, noun string, id *string, act func(context.Context, *client.Client) error) error {
+// deleteRecord makes a deletion and prints it. It reads the id after the call, which replaces a
+// name by its id.
+func (c *apiCommand) deleteRecord(ctx context.Context, p *Program, noun string, id *string, act func(context.Context, *client.Client) error) error {
 	return c.call(ctx, p, func(ctx context.Context, api *client.Client) error {
 		if err := act(ctx, api); err != nil {
 			return err
@@ -97,7 +94,7 @@ func (c *apiCommand) gone(ctx context.Context, p *Program, noun string, id *stri
 	})
 }
 
-// facts lines up names and values for a person; empty values are left out.
+// facts returns names and values as aligned lines. It leaves out empty values.
 func facts(pairs ...string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -110,7 +107,7 @@ func facts(pairs ...string) string {
 	return b.String()
 }
 
-// or is the text, or what stands for none.
+// or returns *s, or `none` if s is nil.
 func or(s *string, none string) string {
 	if s == nil {
 		return none
@@ -125,7 +122,7 @@ func code(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// stamp shows a time as the API writes it.
+// stamp formats a time in UTC, to the second.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
 func stampOr(t *time.Time, none string) string {
@@ -135,7 +132,7 @@ func stampOr(t *time.Time, none string) string {
 	return stamp(*t)
 }
 
-// change turns a flag into a field of a change: not given, empty for null, or a value.
+// change turns a flag into a field of a change: nil is no change, and an empty text is null.
 func change(flag *string) client.Opt[string] {
 	switch {
 	case flag == nil:
@@ -153,20 +150,20 @@ func changeTo[T any](flag *T) client.Opt[T] {
 	return client.Set(*flag)
 }
 
-// nowhere are the words for the root level.
-func nowhere(id string) bool { return id == "root" || id == "none" || id == client.None }
+// isRoot reports whether the id is a word for the root level, or for no project.
+func isRoot(id string) bool { return id == "root" || id == "none" || id == client.None }
 
-// place is a filter's value: the id, or None.
+// place returns the value of a filter: the id, or None for the root level.
 func place(id string) string {
-	if nowhere(id) {
+	if isRoot(id) {
 		return client.None
 	}
 	return id
 }
 
-// target is where something is moved: empty is the root level.
+// target returns the id to move a record to; empty for the root level.
 func target(id string) string {
-	if nowhere(id) {
+	if isRoot(id) {
 		return ""
 	}
 	return id
@@ -174,11 +171,11 @@ func target(id string) string {
 
 // pages are the flags of a list.
 type pages struct {
-	Limit int  `placeholder:"N" help:"Show at most so many; all without it."`
+	Limit int  `placeholder:"N" help:"Show at most N; all without it."`
 	Desc  bool `help:"Reverse the order."`
 }
 
-// paging asks for no larger pages than will be shown.
+// paging returns the page size and the order. A page is not larger than the limit.
 func (f pages) paging() client.Paging {
 	p := client.Paging{Desc: f.Desc}
 	if f.Limit > 0 && f.Limit < 100 {
@@ -187,7 +184,7 @@ func (f pages) paging() client.Paging {
 	return p
 }
 
-// moment reads a time, or how long ago it was.
+// moment reads a time, or a duration before now.
 func (p *Program) moment(flag, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -197,7 +194,7 @@ func (p *Program) moment(flag, s string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		return time.Time{}, sheaf.Invalidf("%s: %q is no time: write 2026-11-15T10:00:00Z, or how long ago, for example 2h", flag, sheaf.Clip(s))
+		return time.Time{}, sheaf.Invalidf("%s: %q is not a time: write 2026-11-15T10:00:00Z, or how long ago, for example 2h", flag, sheaf.Clip(s))
 	}
 	return t, nil
 }

@@ -1,8 +1,9 @@
-// Package cli is the commands that talk to a running server through the public client: projects,
-// folders, brandings, documents, batch, search, events, webhooks, listen, profile and folders of Markdown. It also has
-// what every command of the program shares: what it gets from outside, and how it prints.
+// Package cli has the commands that talk to a running server through the public client: projects,
+// folders, brandings, documents, batch, search, events, webhooks, listen, profile and folders of
+// Markdown. It also has what all commands of the program share: their environment, and how they
+// print.
 //
-// It opens no store and knows no rule: what a server allows, the server says.
+// It opens no store and contains no rule: the server decides what is allowed.
 package cli
 
 import (
@@ -20,7 +21,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Commands are those that talk to a server, as a part of the command line.
+// Commands is the part of the command line with the commands that talk to a server.
 type Commands struct {
 	Projects       projectsCommands  `cmd:"" group:"content" help:"Work with the projects of a server."`
 	Folders        foldersCommands   `cmd:"" group:"content" help:"Work with the folders of a server."`
@@ -34,25 +35,25 @@ type Commands struct {
 	Webhooks       webhooksCommands  `cmd:"" group:"events" help:"Work with the webhook subscriptions of a server."`
 	Listen         listenCommand     `cmd:"" group:"events" help:"Follow the events and post each to a local address, signed."`
 	MCP            mcpCommand        `cmd:"" name:"mcp" group:"content" help:"Serve the tools of a server to an agent's host, on standard input and output."`
-	ImportMarkdown importMarkdown    `cmd:"" group:"content" help:"Bring a folder or zip archive of Markdown to a server; again, to bring what changed."`
+	ImportMarkdown importMarkdown    `cmd:"" group:"content" help:"Import a folder or zip archive of Markdown; run it again to import changes."`
 	ExportMarkdown exportMarkdown    `cmd:"" group:"content" help:"Write the documents of a server into a folder of Markdown."`
 	Profile        profileCommands   `cmd:"" group:"program" help:"Keep the address and the key of a server."`
 }
 
-// Program is what a command gets from outside.
+// Program is the environment of a command.
 type Program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Env            func(name string) (value string, set bool)
 	Now            func() time.Time
 	Random         io.Reader // cryptographically strong
-	Version        string    // of this program
+	Version        string    // this program's version
 	// Names returns the names of all environment variables.
 	Names func() []string
 }
 
-// Print writes to standard output. That it is gone is a failure: a script must not take half an
-// answer for the whole.
+// Print writes to standard output. It returns an error if that fails, so that a script does not
+// take half an answer for the whole.
 func (p *Program) Print(s string) error {
 	if _, err := fmt.Fprint(p.Stdout, s); err != nil {
 		return fmt.Errorf("write to standard output: %w", err)
@@ -60,7 +61,7 @@ func (p *Program) Print(s string) error {
 	return nil
 }
 
-// Output is the part of the command line by which a script asks for JSON.
+// Output is the flag by which a script requests JSON.
 type Output struct {
 	JSON bool `name:"json" help:"Print one JSON value on standard output, and nothing else there."`
 }
@@ -91,8 +92,7 @@ func (o Output) show(p *Program, json func() []byte, text func() string) error {
 	return p.Print(text())
 }
 
-// Table lines up columns for a person: head has the names, with tabs between them, and fill adds
-// the rows.
+// Table returns aligned columns. head has their names, separated by tabs, and fill adds the rows.
 func Table(head string, fill func(row func(cells ...any))) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -110,13 +110,13 @@ func Table(head string, fill func(row func(cells ...any))) string {
 	return b.String()
 }
 
-// OneLine joins the lines of a text, and drops whatever could move a terminal's cursor; drivers
-// write errors of several.
+// OneLine replaces line ends and other control characters by spaces, so that a text cannot move a
+// terminal's cursor.
 func OneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }), " ")
 }
 
-// Moment shows a time that may never come.
+// Moment formats a time. nil is "never".
 func Moment(t *time.Time) string {
 	if t == nil {
 		return "never"
@@ -124,8 +124,7 @@ func Moment(t *time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// KeepEcho makes an interrupt give the terminal back as it was, while a secret is typed into it.
-// The function that it returns ends that.
+// KeepEcho makes an interrupt restore the terminal while a secret is typed, until done is called.
 func KeepEcho(terminal int) (done func()) {
 	state, err := term.GetState(terminal)
 	if err != nil {
@@ -136,7 +135,7 @@ func KeepEcho(terminal int) (done func()) {
 	go func() {
 		if _, ok := <-interrupts; ok {
 			_ = term.Restore(terminal, state)
-			os.Exit(130) // as a shell shows an interrupted command
+			os.Exit(130) // the exit code of an interrupted command in a shell
 		}
 	}()
 	return func() {

@@ -14,7 +14,7 @@ type projectsCommands struct {
 	Create projectsCreate `cmd:"" help:"Make a project."`
 	Update projectsUpdate `cmd:"" help:"Change a project."`
 	Move   projectsMove   `cmd:"" help:"Move a project to a folder, or to the root level."`
-	Delete projectsDelete `cmd:"" help:"Delete a project for ever; its documents stay, in no project."`
+	Delete projectsDelete `cmd:"" help:"Delete a project for good; its documents stay, without a project."`
 }
 
 type projectsList struct {
@@ -22,7 +22,7 @@ type projectsList struct {
 	pages
 	Folder       string `placeholder:"ID|NAME|root" complete:"folders" help:"Only those directly in this folder, or at the root level."`
 	Query        string `name:"query" short:"q" placeholder:"TEXT" help:"Only those with this text in name or description."`
-	ExternalID   string `name:"external-id" placeholder:"ID" help:"Only the one that another system calls so."`
+	ExternalID   string `name:"external-id" placeholder:"ID" help:"Only the one with this id in another system."`
 	UpdatedSince string `name:"updated-since" placeholder:"TIME" help:"Only those changed last at this time or later."`
 	Sort         string `placeholder:"FIELD" values:"sort_order,name,created_at,updated_at" help:"sort_order, name, created_at or updated_at."`
 }
@@ -50,7 +50,11 @@ func (c *projectsGet) Run(ctx context.Context, p *Program) error {
 	}, func(v client.Project) string {
 		text := projectText(v)
 		if len(v.Documents) > 0 {
-			text += "\n" + documentTable(v.Documents)
+			text += "\n" + Table(documentHead, func(row func(...any)) {
+				for _, d := range v.Documents {
+					row(documentRow(d)...)
+				}
+			})
 		}
 		if more := v.DocumentCount - len(v.Documents); more > 0 {
 			text += fmt.Sprintf("and %d more: sheaf documents list --project %s\n", more, v.ID)
@@ -71,10 +75,10 @@ type projectsCreate struct {
 	Icon        string            `placeholder:"ICON" complete:"icons"`
 	Color       string            `placeholder:"#RRGGBB"`
 	Folder      string            `placeholder:"ID|NAME" complete:"folders" help:"Folder to make it in; without it, the root level."`
-	SortOrder   int32             `placeholder:"N" help:"Place in lists, smallest first."`
-	ExternalID  string            `name:"external-id" placeholder:"ID" help:"What another system calls it."`
-	URL         string            `name:"url" placeholder:"URL" help:"Where it is in another system."`
-	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"What is kept beside it. Repeatable."`
+	SortOrder   int32             `placeholder:"N" help:"Position in lists, smallest first."`
+	ExternalID  string            `name:"external-id" placeholder:"ID" help:"Its id in another system."`
+	URL         string            `name:"url" placeholder:"URL" help:"Its address in another system."`
+	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"A further value to store. Repeatable."`
 }
 
 func (c *projectsCreate) Run(ctx context.Context, p *Program) error {
@@ -92,10 +96,10 @@ type projectsUpdate struct {
 	Description *string           `placeholder:"TEXT" help:"An empty one clears it, as for icon and color."`
 	Icon        *string           `placeholder:"ICON" complete:"icons"`
 	Color       *string           `placeholder:"#RRGGBB"`
-	SortOrder   *int32            `placeholder:"N" help:"Place in lists, smallest first."`
-	ExternalID  *string           `name:"external-id" placeholder:"ID" help:"What another system calls it; an empty one clears it, as for url."`
-	URL         *string           `name:"url" placeholder:"URL" help:"Where it is in another system."`
-	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"What to keep beside it; an empty text removes a name. Repeatable."`
+	SortOrder   *int32            `placeholder:"N" help:"Position in lists, smallest first."`
+	ExternalID  *string           `name:"external-id" placeholder:"ID" help:"Its id in another system; an empty one clears it, as for url."`
+	URL         *string           `name:"url" placeholder:"URL" help:"Its address in another system."`
+	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"A further value to store; an empty text removes a name. Repeatable."`
 }
 
 func (c *projectsUpdate) Run(ctx context.Context, p *Program) error {
@@ -124,5 +128,5 @@ type projectsDelete struct {
 }
 
 func (c *projectsDelete) Run(ctx context.Context, p *Program) error {
-	return c.on(projects, &c.ID).gone(ctx, p, "project", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Projects.Delete(ctx, c.ID) })
+	return c.on(projects, &c.ID).deleteRecord(ctx, p, "project", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Projects.Delete(ctx, c.ID) })
 }

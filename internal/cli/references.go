@@ -10,19 +10,19 @@ import (
 	"sheaf.dev/client"
 )
 
-// moment reads a time that may be left out.
+// moment reads an optional time.
 func moment(flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return t, fmt.Errorf("%s %q is no RFC 3339 time such as 2026-11-15T10:00:00Z: correct it", flag, text)
+		return t, fmt.Errorf("%s %q is not an RFC 3339 time such as 2026-11-15T10:00:00Z: correct it", flag, text)
 	}
 	return t, nil
 }
 
-// pairs shows metadata, one NAME=TEXT after the other.
+// pairs formats metadata as NAME=TEXT, separated by spaces.
 func pairs(metadata map[string]string) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(metadata)) {
@@ -31,7 +31,8 @@ func pairs(metadata map[string]string) string {
 	return strings.Join(out, " ")
 }
 
-// merge is a change of metadata, in which an empty text removes its name; none where nothing was said.
+// merge returns a change of metadata, in which an empty text removes its name. Without metadata it
+// is no change.
 func merge(metadata map[string]string) (out client.Opt[map[string]*string]) {
 	if len(metadata) == 0 {
 		return out

@@ -18,7 +18,7 @@ type sharesCommands struct {
 	Get    sharesGet    `cmd:"" help:"Show a share."`
 	Create sharesCreate `cmd:"" help:"Publish a document or a project under an address."`
 	Update sharesUpdate `cmd:"" help:"Change the password, the end or the listing of a share."`
-	Delete sharesDelete `cmd:"" help:"End a share: its address leads nowhere from then on."`
+	Delete sharesDelete `cmd:"" help:"End a share; its address is then not found."`
 }
 
 type sharesList struct {
@@ -52,7 +52,7 @@ func shareText(v client.Share) string {
 		"created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
 }
 
-// yesNo formats a flag for people.
+// yesNo formats a boolean.
 func yesNo(b bool) string {
 	if b {
 		return "yes"
@@ -64,19 +64,19 @@ type sharesCreate struct {
 	apiCommand
 	Kind     string `arg:"" enum:"document,project" help:"document or project."`
 	ID       string `arg:"" complete:"shareable" help:"Id or name of the document or the project."`
-	Password string `placeholder:"TEXT|-" help:"What readers are asked for; - reads it from standard input."`
-	Expires  string `placeholder:"TIME|720h" help:"When it ends, or after how long; never unless given."`
-	Branding string `placeholder:"ID|NAME" complete:"brandings" help:"Its look; the workspace's default unless given."`
+	Password string `placeholder:"TEXT|-" help:"Password for readers; - reads it from standard input."`
+	Expires  string `placeholder:"TIME|720h" help:"When it ends, or after how long; by default never."`
+	Branding string `placeholder:"ID|NAME" complete:"brandings" help:"Its branding; by default the workspace's default."`
 	Listed   bool   `help:"Let search engines list it."`
 }
 
 func (c *sharesCreate) Run(ctx context.Context, p *Program) error {
 	in := client.NewShare{ResourceType: c.Kind, Listed: c.Listed}
 	var err error
-	if in.ExpiresAt, err = p.later("--expires", c.Expires); err != nil {
+	if in.ExpiresAt, err = p.futureTime("--expires", c.Expires); err != nil {
 		return err
 	}
-	if in.Password, err = p.typed(c.Password); err != nil {
+	if in.Password, err = p.readSecret(c.Password); err != nil {
 		return err
 	}
 	of := documents
@@ -89,8 +89,8 @@ func (c *sharesCreate) Run(ctx context.Context, p *Program) error {
 	}, shareText)
 }
 
-// later reads a time that is to come, or after how long it is; nil for none.
-func (p *Program) later(flag, s string) (*time.Time, error) {
+// futureTime reads a time, or a duration from now. An empty text is nil.
+func (p *Program) futureTime(flag, s string) (*time.Time, error) {
 	if s == "" {
 		return nil, nil
 	}
@@ -99,14 +99,14 @@ func (p *Program) later(flag, s string) (*time.Time, error) {
 		t, err = p.Now().Add(d), nil
 	}
 	if err != nil {
-		return nil, sheaf.Invalidf("%s: %q is no time: write 2030-01-01T00:00:00Z, or after how long, for example 720h", flag, sheaf.Clip(s))
+		return nil, sheaf.Invalidf("%s: %q is not a time: write 2030-01-01T00:00:00Z, or after how long, for example 720h", flag, sheaf.Clip(s))
 	}
 	return &t, nil
 }
 
-// typed returns a secret as it was given, or for - the first line of standard input: what stands on a
-// command line, others on the machine can read.
-func (p *Program) typed(s string) (string, error) {
+// readSecret returns the argument, or for - the first line of standard input. Other users of the
+// machine can read a command line, but not standard input.
+func (p *Program) readSecret(s string) (string, error) {
 	if s != "-" {
 		return s, nil
 	}
@@ -120,23 +120,23 @@ func (p *Program) typed(s string) (string, error) {
 type sharesUpdate struct {
 	apiCommand
 	ID       string  `arg:"" complete:"shares" help:"Id or address of the share."`
-	Password *string `placeholder:"TEXT|-" help:"What readers are asked for; - reads it from standard input, an empty one takes it away."`
-	Expires  *string `placeholder:"TIME|720h" help:"When it ends, or after how long; an empty one is never."`
-	Branding *string `placeholder:"ID|NAME" complete:"brandings" help:"Its look; an empty one is the workspace's default."`
-	Listed   *bool   `negatable:"" help:"Let search engines list it, or with --no-listed not."`
+	Password *string `placeholder:"TEXT|-" help:"Password for readers; - reads it from standard input, an empty one removes it."`
+	Expires  *string `placeholder:"TIME|720h" help:"When it ends, or after how long; an empty one means never."`
+	Branding *string `placeholder:"ID|NAME" complete:"brandings" help:"Its branding; an empty one means the workspace's default."`
+	Listed   *bool   `negatable:"" help:"Let search engines list it; --no-listed ends that."`
 }
 
 func (c *sharesUpdate) Run(ctx context.Context, p *Program) error {
 	in := client.ShareChange{Listed: changeTo(c.Listed)}
 	if c.Password != nil {
-		password, err := p.typed(*c.Password)
+		password, err := p.readSecret(*c.Password)
 		if err != nil {
 			return err
 		}
 		in.Password = change(&password)
 	}
 	if c.Expires != nil {
-		at, err := p.later("--expires", *c.Expires)
+		at, err := p.futureTime("--expires", *c.Expires)
 		if err != nil {
 			return err
 		}
@@ -156,5 +156,5 @@ type sharesDelete struct {
 }
 
 func (c *sharesDelete) Run(ctx context.Context, p *Program) error {
-	return c.on(shares, &c.ID).gone(ctx, p, "share", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Shares.Delete(ctx, c.ID) })
+	return c.on(shares, &c.ID).deleteRecord(ctx, p, "share", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Shares.Delete(ctx, c.ID) })
 }

@@ -6,17 +6,17 @@ import (
 	"sheaf.dev/client"
 )
 
-// maxSuggested bounds the completions offered to a shell. It is more than a person reads.
+// maxSuggested bounds the completions for a shell. A person reads fewer.
 const maxSuggested = 100
 
-// suggested are the kinds of records whose names a shell completes, by the word in the tag of an
+// suggested has the kinds of records whose names a shell completes, by the word in the tag of an
 // argument or a flag.
 var suggested = map[string]noun{"projects": projects, "folders": folders, "brandings": brandings, "documents": documents, "trashed": trashed,
 	"media": media, "shareable": shareable, "shares": shares, "webhooks": webhooks}
 
-// Suggest returns records of a kind whose names may begin with text, for a shell to complete. It asks
-// the server that flags, environment and profile name, once, without a word to the terminal; ctx
-// bounds how long somebody waits who has pressed a key.
+// Suggest returns records of a kind whose names may begin with text, for a shell to complete. It
+// reads them from the server of the flags, the environment or the profile, without retries and
+// without output. ctx bounds the wait of the person who pressed the key.
 func (p *Program) Suggest(ctx context.Context, kind, text, server, key string) ([]Known, error) {
 	n, ok := suggested[kind]
 	if !ok {

@@ -18,7 +18,7 @@ type webhooksCommands struct {
 	Create       webhooksCreate       `cmd:"" help:"Subscribe an endpoint to events. Its secret is shown only now."`
 	Update       webhooksUpdate       `cmd:"" help:"Change a subscription, or make it active again."`
 	Delete       webhooksDelete       `cmd:"" help:"Delete a subscription and cancel its deliveries."`
-	Test         webhooksTest         `cmd:"" help:"Send one test event and show the answer. Ends with 1 when it was not delivered."`
+	Test         webhooksTest         `cmd:"" help:"Send one test event and show the answer. Exits with 1 if it was not delivered."`
 	RotateSecret webhooksRotateSecret `cmd:"" help:"Make a new secret; the old one signs too for a while."`
 	Recover      webhooksRecover      `cmd:"" help:"Send failed and held deliveries again."`
 	Deliveries   webhooksDeliveries   `cmd:"" help:"List the deliveries of a subscription."`
@@ -64,7 +64,7 @@ func subscriptionText(v client.Subscription) string {
 		"last error", or(v.LastError, ""), "created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
 }
 
-// filterText shows of what a subscription gets events.
+// filterText describes a subscription's filter.
 func filterText(f *client.Filter) string {
 	if f == nil {
 		return ""
@@ -81,7 +81,7 @@ func filterText(f *client.Filter) string {
 	return strings.Join(out, ", ")
 }
 
-// secretText is subscriptionText with what is shown once.
+// secretText is subscriptionText with the secret, which is shown once.
 func secretText(v client.Subscription) string {
 	if v.Secret == nil {
 		return subscriptionText(v) + "\nThe answer with the secret was lost: make a new one with sheaf webhooks rotate-secret " + v.ID + "\n"
@@ -93,19 +93,19 @@ type webhooksCreate struct {
 	apiCommand
 	Name   string            `arg:"" help:"Name, 1 to 100 characters."`
 	URL    string            `arg:"" help:"Address of the endpoint, https://..."`
-	Events []string          `required:"" placeholder:"a,b" complete:"events" help:"Types of events, such as project.created,document.updated."`
+	Events []string          `required:"" placeholder:"a,b" complete:"events" help:"Event types, such as project.created,document.updated."`
 	Header map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Send this header with every delivery (repeatable)."`
 	filterFlags
 }
 
-// filterFlags say of what a subscription gets events.
+// filterFlags are the flags of a subscription's filter.
 type filterFlags struct {
 	InProject []string `placeholder:"ID" help:"Only events of this project and what is in it (repeatable)."`
 	InFolder  []string `placeholder:"ID" help:"Only events of this folder and all below it (repeatable)."`
 	Of        []string `placeholder:"ID" help:"Only events of this record, its shares and files (repeatable)."`
 }
 
-// filter is nil where nothing was said.
+// filter returns the filter of the flags; nil if there are none.
 func (f filterFlags) filter() *client.Filter {
 	if len(f.InProject)+len(f.InFolder)+len(f.Of) == 0 {
 		return nil
@@ -122,69 +122,60 @@ func (c *webhooksCreate) Run(ctx context.Context, p *Program) error {
 type webhooksUpdate struct {
 	subscriptionArg
 	Name      *string           `placeholder:"TEXT"`
-	URL       *string           `name:"url" placeholder:"URL" help:"Another host drops the headers, unless they are given anew."`
-	Events    []string          `placeholder:"a,b" complete:"events" help:"Types of events, in place of all others."`
-	Active    *bool             `negatable:"" help:"Make it active again, or with --no-active inactive."`
-	Header    map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Send this header, in place of all others (repeatable)."`
-	NoHeaders bool              `name:"clear-headers" help:"Send no headers any more."`
+	URL       *string           `name:"url" placeholder:"URL" help:"A new host drops the headers, unless you give them again."`
+	Events    []string          `placeholder:"a,b" complete:"events" help:"Event types, instead of the current ones."`
+	Active    *bool             `negatable:"" help:"Make it active again; --no-active makes it inactive."`
+	Header    map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Send this header instead of all others (repeatable)."`
+	NoHeaders bool              `name:"clear-headers" help:"Remove all headers."`
 	filterFlags
-	NoFilter bool `name:"clear-filter" help:"Send events of everything again."`
-}
-
-func (c *webhooksUpdate) change() client.SubscriptionChange {
-	out := client.SubscriptionChange{Name: changeTo(c.Name), URL: changeTo(c.URL), Active: changeTo(c.Active)}
-	if len(c.Events) > 0 {
-		out.Events = client.Set(c.Events)
-	}
-	switch {
-	case len(c.Header) > 0:
-		out.Headers = client.Set(c.Header)
-	case c.NoHeaders:
-		out.Headers = client.Null[map[string]string]()
-	}
-	if f := c.filter(); f != nil {
-		out.Filter = client.Set(*f)
-	} else if c.NoFilter {
-		out.Filter = client.Null[client.Filter]()
-	}
-	return out
+	NoFilter bool `name:"clear-filter" help:"Remove the filter: send all events again."`
 }
 
 func (c *webhooksUpdate) Run(ctx context.Context, p *Program) error {
+	in := client.SubscriptionChange{Name: changeTo(c.Name), URL: changeTo(c.URL), Active: changeTo(c.Active)}
+	if len(c.Events) > 0 {
+		in.Events = client.Set(c.Events)
+	}
+	switch {
+	case len(c.Header) > 0:
+		in.Headers = client.Set(c.Header)
+	case c.NoHeaders:
+		in.Headers = client.Null[map[string]string]()
+	}
+	if f := c.filter(); f != nil {
+		in.Filter = client.Set(*f)
+	} else if c.NoFilter {
+		in.Filter = client.Null[client.Filter]()
+	}
 	return ask(c.on(webhooks, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Subscription, error) {
-		return api.Subscriptions.Update(ctx, c.ID, c.change())
+		return api.Subscriptions.Update(ctx, c.ID, in)
 	}, subscriptionText)
 }
 
 type webhooksDelete struct{ subscriptionArg }
 
 func (c *webhooksDelete) Run(ctx context.Context, p *Program) error {
-	return c.on(webhooks, &c.ID).gone(ctx, p, "subscription", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Subscriptions.Delete(ctx, c.ID) })
+	return c.on(webhooks, &c.ID).deleteRecord(ctx, p, "subscription", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Subscriptions.Delete(ctx, c.ID) })
 }
 
 type webhooksTest struct{ subscriptionArg }
 
-// Run shows the answer, and fails when the endpoint did not take the event: a script goes on only
-// to one that works.
+// Run prints the endpoint's answer. It fails if the endpoint did not accept the event, so that a
+// script stops.
 func (c *webhooksTest) Run(ctx context.Context, p *Program) error {
 	delivered := false
 	err := ask(c.on(webhooks, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.TestResult, error) {
 		v, err := api.Subscriptions.Test(ctx, c.ID)
 		delivered = v.Delivered
 		return v, err
-	}, testText)
+	}, func(v client.TestResult) string {
+		return facts("delivered", yesNo(v.Delivered), "status", code(v.StatusCode), "error", or(v.Error, ""), "answer", sheaf.Clip(or(v.ResponseBody, "")),
+			"took", fmt.Sprintf("%d ms", v.DurationMS), "event", v.EventID)
+	})
 	if err == nil && !delivered {
 		err = errors.New("the test event was not delivered: repair the endpoint, then test it again")
 	}
 	return err
-}
-
-func testText(v client.TestResult) string {
-	delivered := "yes"
-	if !v.Delivered {
-		delivered = "no"
-	}
-	return facts("delivered", delivered, "status", code(v.StatusCode), "error", or(v.Error, ""), "answer", sheaf.Clip(or(v.ResponseBody, "")), "took", fmt.Sprintf("%d ms", v.DurationMS), "event", v.EventID)
 }
 
 type webhooksRotateSecret struct {
@@ -200,9 +191,9 @@ func (c *webhooksRotateSecret) Run(ctx context.Context, p *Program) error {
 
 type webhooksRecover struct {
 	subscriptionArg
-	Since     string `required:"" placeholder:"TIME|2h" help:"Events since this time, or since so long ago."`
-	Until     string `placeholder:"TIME|1h" help:"Only events from before this time, or from longer ago."`
-	Delivered bool   `help:"Also what arrived already, and what the subscription never had: give a new endpoint the past."`
+	Since     string `required:"" placeholder:"TIME|2h" help:"Events since this time, or since this long ago."`
+	Until     string `placeholder:"TIME|1h" help:"Only events before this time, or from longer ago than this."`
+	Delivered bool   `help:"Also send delivered events, and events that the subscription never got, to fill a new endpoint."`
 }
 
 func (c *webhooksRecover) Run(ctx context.Context, p *Program) error {
@@ -249,21 +240,19 @@ type webhooksDelivery struct{ deliveryArg }
 func (c *webhooksDelivery) Run(ctx context.Context, p *Program) error {
 	return ask(&c.apiCommand, ctx, p, func(ctx context.Context, api *client.Client) (client.Delivery, error) {
 		return api.Deliveries.Get(ctx, c.ID)
-	}, func(v client.Delivery) string { return deliveryText(v) + "\n" + attemptTable(v.Attempts) })
+	}, func(v client.Delivery) string {
+		return deliveryText(v) + "\n" + Table("ATTEMPT\tSTARTED\tTOOK\tSTATUS\tERROR\tANSWER", func(row func(...any)) {
+			for _, a := range v.Attempts {
+				row(a.Number, stamp(a.StartedAt), fmt.Sprintf("%d ms", a.DurationMS), code(a.StatusCode), or(a.Error, ""), sheaf.Clip(a.ResponseBody))
+			}
+		})
+	})
 }
 
 func deliveryText(v client.Delivery) string {
 	return facts("id", v.ID, "event", v.EventID+" "+v.EventType, "subscription", v.SubscriptionID, "state", v.State,
 		"attempts", fmt.Sprint(v.AttemptCount), "next attempt", stampOr(v.NextAttemptAt, ""), "last error", or(v.LastError, ""),
 		"created", stamp(v.CreatedAt), "finished", stampOr(v.FinishedAt, ""))
-}
-
-func attemptTable(all []client.Attempt) string {
-	return Table("ATTEMPT\tSTARTED\tTOOK\tSTATUS\tERROR\tANSWER", func(row func(...any)) {
-		for _, a := range all {
-			row(a.Number, stamp(a.StartedAt), fmt.Sprintf("%d ms", a.DurationMS), code(a.StatusCode), or(a.Error, ""), sheaf.Clip(a.ResponseBody))
-		}
-	})
 }
 
 type webhooksRedeliver struct{ deliveryArg }

@@ -106,7 +106,7 @@ func TestDescribe_CoversEveryFlag(t *testing.T) {
 	}
 }
 
-// The page that operators read has every setting, as it is stated. -update writes it.
+// The page for operators has every setting, as the tags declare it. -update writes it.
 func TestSettings_AreAllOnThePage(t *testing.T) {
 	const page, begin, end = "../../docs/operations.md", "<!-- settings -->\n", "<!-- /settings -->"
 	content, err := os.ReadFile(page)
@@ -140,7 +140,7 @@ func TestSettings_AreAllOnThePage(t *testing.T) {
 	}
 }
 
-// flagsOf returns the names of the flags as kong knows them, sorted.
+// flagsOf returns the names of the flags that kong finds, sorted.
 func flagsOf(t *testing.T) []string {
 	t.Helper()
 	parser, err := kong.New(&struct{ Serve }{})
@@ -157,7 +157,7 @@ func flagsOf(t *testing.T) []string {
 	return names
 }
 
-// Every setting is given a value of its own in each of the three places.
+// Every setting has a different value in each of the three sources.
 func TestLoad_FlagOverEnvironmentOverFileOverDefault(t *testing.T) {
 	cert, key := keyPair(t)
 	otherCert, otherKey := keyPair(t)
@@ -289,7 +289,7 @@ func TestLoad_EmptyEnvironmentIsAbsentEmptyFlagIsNot(t *testing.T) {
 	}
 }
 
-// D151: the address without the pooler means nothing by itself, for any command on the store.
+// D151: --database-direct-url alone is an error, for every command on the store.
 func TestLoad_ADirectAddressAlone(t *testing.T) {
 	env := environment("SHEAF_DATABASE_DIRECT_URL=postgres://u:hunter2@h/db")
 	_, err := parse(t).Load(env)
@@ -396,7 +396,7 @@ func TestLoad_ConfigFileIsNoKeyOfItself(t *testing.T) {
 	}
 }
 
-func TestStoreLoad_JudgesOnlyWhereTheDataIs(t *testing.T) {
+func TestStoreLoad_ChecksOnlyTheLocationOfTheData(t *testing.T) {
 	conf := write(t, "c", "data = elsewhere\nlog-level = loud\n")
 	env := environment("SHEAF_CONFIG="+conf, "SHEAF_DATABASE_URL=postgres://u:p@h/db", "SHEAF_TLS_CERT=missing",
 		"SHEAF_MASTER_KEY_FILE=missing")

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// maxFile is far above any file that a setting names. It keeps a wrong path, a device or a log, out
-// of memory.
+// maxFile bounds the files that settings name. They are far smaller; the bound keeps a device or a
+// log at a wrong path out of memory.
 const maxFile = 1 << 20
 
 // readSmallFile reads a file that a setting names.
@@ -29,10 +29,10 @@ func readSmallFile(path string) ([]byte, error) {
 	return content, nil
 }
 
-// parseFile reads the configuration file: one `key = value` a line, keys named like the flags
-// without dashes. Blank lines and lines that begin with '#' are skipped; a '#' further on belongs
-// to the value. The keys of lists may repeat. Lines with a problem are left out of the values; no
-// problem repeats a value, which may be a secret.
+// parseFile reads the configuration file. Each line is `key = value`; the keys are the flags
+// without dashes. Blank lines and lines that begin with '#' are skipped; any other '#' is part of
+// the value. The keys of lists may be repeated. A line with a problem sets no value. A problem does
+// not contain the value, which may be a secret.
 func parseFile(content string) (values map[string]string, problems []error) {
 	values = map[string]string{}
 	number := 0
@@ -49,7 +49,9 @@ func parseFile(content string) (values map[string]string, problems []error) {
 	return values, problems
 }
 
-// parseLine reads a line of a file of settings: a name, "=" and a value.
+// parseLine reads one line: a key, "=" and a value. An unknown key is quoted in the error only if
+// it looks like a key: a URL or a master key on a line of its own contains a '=' too, and must not
+// be printed.
 func parseLine(values map[string]string, line string) error {
 	key, value, found := strings.Cut(line, "=")
 	if !found {
@@ -58,7 +60,11 @@ func parseLine(values map[string]string, line string) error {
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	known, ok := statements[key]
 	if !ok || key == "config" {
-		return fmt.Errorf("has an unknown key%s; keys are the flags of `sheaf serve` without the dashes", quotable(key))
+		quoted := ""
+		if len(key) <= 30 && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz-") == "" {
+			quoted = fmt.Sprintf(" %q", key)
+		}
+		return fmt.Errorf("has an unknown key%s; keys are the flags of `sheaf serve` without the dashes", quoted)
 	}
 	if len(value) >= 2 && strings.ContainsRune(`"'`, rune(value[0])) && value[0] == value[len(value)-1] {
 		return fmt.Errorf("has quotes around the value of %q; leave them out", key)
@@ -73,13 +79,4 @@ func parseLine(values map[string]string, line string) error {
 		values[key] = value
 	}
 	return nil
-}
-
-// quotable returns the key in quotes if it looks like one. A bare URL or master key on a line of
-// its own has a '=' too, and must not be repeated.
-func quotable(key string) string {
-	if len(key) > 30 || strings.Trim(key, "abcdefghijklmnopqrstuvwxyz-") != "" {
-		return ""
-	}
-	return fmt.Sprintf(" %q", key)
 }

@@ -58,11 +58,11 @@ func FuzzParseFile(f *testing.F) {
 				t.Errorf("the value of %s is not trimmed: %q", key, value)
 			}
 		}
-		// What was understood can be written and read again.
+		// The values can be written and read again.
 		var again strings.Builder
 		for key, value := range values {
 			if known, _ := statements[key]; known.list {
-				delete(values, key) // quotes on two lines, each alone and so harmless, would be a pair on one
+				delete(values, key) // a quote on each of two lines is allowed, but joined they would be quotes around the value
 				continue
 			}
 			again.WriteString(key + " = " + value + "\n")

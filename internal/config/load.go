@@ -9,21 +9,21 @@ import (
 	"unicode"
 )
 
-// Problems is the error of Load: one line for each problem, which names the flag, the fault, the
-// remedy and where the value came from. No line holds a secret.
+// Problems is the error of Load: one line for each problem, with the flag, the fault, the remedy
+// and the source of the value. No line contains a secret.
 type Problems []string
 
 // Error returns the lines.
 func (p Problems) Error() string { return strings.Join(p, "\n") }
 
-// LookupEnv finds an environment variable; os.LookupEnv is one.
+// LookupEnv looks up an environment variable, as os.LookupEnv does.
 type LookupEnv func(name string) (value string, found bool)
 
-// Load finds, judges and converts every setting. The error is nil or Problems, with everything that
-// is wrong. The settings are never nil, so that they can be described even then; those with a
-// problem must not be used. It reads the files that settings name and changes nothing.
+// Load finds, checks and converts every setting. The error is nil, or Problems with all problems.
+// The settings are never nil, so that they can be described even then, but a setting with a problem
+// must not be used. Load reads the files that settings name, and changes nothing.
 func (f Serve) Load(env LookupEnv) (*Settings, error) {
-	l := begin(given(f), env)
+	l := newLoader(flagValues(f), env)
 	for _, setting := range table {
 		l.load(setting)
 	}
@@ -32,10 +32,10 @@ func (f Serve) Load(env LookupEnv) (*Settings, error) {
 	return &l.settings, l.err()
 }
 
-// Load is Serve's Load for commands that need to know only where the data is. Problems of settings
-// that it does not return are not reported, except keys of the file that do not exist.
+// Load is Serve's Load for commands that need only the location of the data. It does not report
+// problems of other settings, except unknown keys of the file.
 func (f Store) Load(env LookupEnv) (StoreSettings, error) {
-	l := begin(given(f), env)
+	l := newLoader(flagValues(f), env)
 	for _, setting := range table {
 		switch setting.name {
 		case "data", "database-url", "database-direct-url", "media-url":
@@ -46,18 +46,18 @@ func (f Store) Load(env LookupEnv) (StoreSettings, error) {
 	return l.settings.StoreSettings, l.err()
 }
 
-// loader gathers the settings and their problems.
+// loader collects the settings and their problems.
 type loader struct {
 	flags    map[string]string
 	env      LookupEnv
-	path     string // of the configuration file
+	path     string // path of the configuration file
 	file     map[string]string
 	settings Settings
 	problems Problems
 }
 
-// begin reads the configuration file, if there is one, and describes it as the first setting.
-func begin(flags map[string]string, env LookupEnv) *loader {
+// newLoader reads the configuration file, if there is one, and describes it as the first setting.
+func newLoader(flags map[string]string, env LookupEnv) *loader {
 	l := &loader{flags: flags, env: env}
 	path, source, _ := l.find(statements["config"])
 	l.describe("config", path, source)
@@ -76,7 +76,7 @@ func begin(flags map[string]string, env LookupEnv) *loader {
 	return l
 }
 
-// load finds one setting and keeps it.
+// load finds one setting and stores it.
 func (l *loader) load(s setting) {
 	stated := statements[s.name]
 	value, source, err := l.find(stated)
@@ -85,7 +85,11 @@ func (l *loader) load(s setting) {
 		shown, err = s.set(&l.settings, value)
 	}
 	if err != nil {
-		l.complain("--"+s.name, source, split(err)...)
+		problems := []error{err}
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			problems = joined.Unwrap()
+		}
+		l.complain("--"+s.name, source, problems...)
 		shown = value
 		if stated.secret {
 			shown = redacted
@@ -94,9 +98,9 @@ func (l *loader) load(s setting) {
 	l.describe(s.name, shown, source)
 }
 
-// find returns the value that is in force, as text, and where it came from.
+// find returns the text of a setting, and its source.
 func (l *loader) find(s statement) (value, source string, err error) {
-	if value, given := l.flags[s.Name]; given {
+	if value, set := l.flags[s.Name]; set {
 		return value, "flag", nil
 	}
 	name := s.Env()
@@ -109,14 +113,14 @@ func (l *loader) find(s statement) (value, source string, err error) {
 	if value != "" {
 		return value, "environment " + name, nil
 	}
-	if value, given := l.file[s.Name]; given {
+	if value, set := l.file[s.Name]; set {
 		return value, "file " + l.path, nil
 	}
 	return s.Default, "default", nil
 }
 
-// findInFile returns the secret in the file at path, which the variable name+"_FILE" holds. One
-// newline at its end, as editors leave it, does not belong to the secret.
+// findInFile returns the secret in the file at path, which the variable name+"_FILE" names. One
+// newline at its end, which editors add, is not part of the secret.
 func (l *loader) findInFile(name, value, path string) (secret, source string, err error) {
 	source = "file from " + name + "_FILE"
 	if value != "" {
@@ -140,7 +144,7 @@ func (l *loader) findInFile(name, value, path string) (secret, source string, er
 	return secret, source, nil
 }
 
-// checkDirect judges --database-direct-url, which means nothing by itself.
+// checkDirect reports --database-direct-url without --database-url.
 func (l *loader) checkDirect() {
 	if l.settings.DatabaseDirectURL != "" && l.settings.DatabaseURL == "" {
 		l.complain("--database-direct-url", l.source("database-direct-url"),
@@ -148,7 +152,7 @@ func (l *loader) checkDirect() {
 	}
 }
 
-// checkKeyPair judges --tls-cert and --tls-key, which are right or wrong together.
+// checkKeyPair checks --tls-cert and --tls-key together.
 func (l *loader) checkKeyPair() {
 	cert, key := l.settings.TLSCert, l.settings.TLSKey
 	switch {
@@ -165,7 +169,7 @@ func (l *loader) checkKeyPair() {
 	}
 }
 
-// source returns where a setting that is already loaded came from.
+// source returns the source of a setting that was loaded before.
 func (l *loader) source(name string) string {
 	for _, d := range l.settings.described {
 		if d.Name == name {
@@ -179,7 +183,8 @@ func (l *loader) describe(name, value, source string) {
 	l.settings.described = append(l.settings.described, Setting{Name: name, Value: value, Source: source})
 }
 
-// complain adds a line for each problem. Whatever a problem quotes, it stays one line.
+// complain adds a line for each problem. Control characters in a quoted value become spaces, so it
+// stays one line.
 func (l *loader) complain(what, source string, problems ...error) {
 	for _, problem := range problems {
 		line := fmt.Sprintf("%s: %v (%s)", what, problem, source)
@@ -192,18 +197,10 @@ func (l *loader) complain(what, source string, problems ...error) {
 	}
 }
 
-// err returns the problems as an error, a true nil when there are none.
+// err returns the problems as an error. If there are none, it returns a nil interface.
 func (l *loader) err() error {
 	if len(l.problems) == 0 {
 		return nil
 	}
 	return l.problems
-}
-
-// split undoes errors.Join.
-func split(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	return []error{err}
 }

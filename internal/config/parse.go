@@ -18,8 +18,7 @@ import (
 	"time"
 )
 
-// Every parser here returns an error that reads "FAULT; REMEDY", where the fault is about the
-// value.
+// The error of every parser has the form "FAULT; REMEDY".
 
 // parseAddr reads an address to listen on.
 func parseAddr(value string) (string, error) {
@@ -33,7 +32,7 @@ func parseAddr(value string) (string, error) {
 	return value, nil
 }
 
-// offOr returns a parser to which "off", or nothing, is the zero value.
+// offOr returns a parser that also accepts "off" and an empty text, as the zero value.
 func offOr[T any](parse func(string) (T, error)) func(string) (T, error) {
 	return func(value string) (off T, err error) {
 		if value == "" || value == "off" {
@@ -43,7 +42,7 @@ func offOr[T any](parse func(string) (T, error)) func(string) (T, error) {
 	}
 }
 
-// parseConnections reads how many connections an address may hold; 0 for auto.
+// parseConnections reads the number of connections that an address may hold. It returns 0 for auto.
 func parseConnections(value string) (int, error) {
 	if value == "" || value == "auto" {
 		return 0, nil
@@ -55,20 +54,20 @@ func parseConnections(value string) (int, error) {
 	return n, nil
 }
 
-// parseFolder reads the name of a folder.
+// parseFolder reads the path of a folder, which need not exist.
 func parseFolder(value string) (string, error) {
 	if value == "" {
-		return "", errors.New("is empty; name a folder, it is made when it does not exist")
+		return "", errors.New("is empty; name a folder; it is created if it does not exist")
 	}
 	if info, err := os.Stat(value); err == nil && !info.IsDir() {
-		return "", fmt.Errorf("%q is not a folder; name a folder, it is made when it does not exist", value)
+		return "", fmt.Errorf("%q is not a folder; name a folder; it is created if it does not exist", value)
 	}
 	return value, nil
 }
 
-// maskURL returns the URL with its passwords masked. No error repeats any part of the value, and
-// neither may an error of net/url be wrapped: they quote what they stumbled upon, which can be the
-// password.
+// maskURL returns the URL with its passwords masked: that of the user, and those that PostgreSQL's
+// URLs may have as parameters. No error contains a part of the value. Errors of net/url are not
+// wrapped, because they quote the value, which may be the password.
 func maskURL(value string, schemes ...string) (string, error) {
 	if value == "" {
 		return "", nil
@@ -78,8 +77,8 @@ func maskURL(value string, schemes ...string) (string, error) {
 		return "", fmt.Errorf("is not a %s:// URL; write %s://USER:PASSWORD@HOST:PORT/NAME, with special characters "+
 			"of the password percent-encoded", schemes[0], schemes[0])
 	}
-	// A bare / ? or # in a password ends the authority early: what is left of the password would
-	// pass for a path.
+	// An unescaped / ? or # in a password ends the authority early: the rest of the password would
+	// look like a path.
 	_, rest, _ := strings.Cut(value, "://")
 	if end := strings.IndexAny(rest, "/?#"); u.Fragment != "" || end >= 0 && strings.Contains(rest[end:], "@") {
 		return "", errors.New("has a '#', or an '@' after the host; percent-encode special characters (%23, %40, %2F)")
@@ -87,31 +86,21 @@ func maskURL(value string, schemes ...string) (string, error) {
 	if _, has := u.User.Password(); has {
 		u.User = url.UserPassword(u.User.Username(), redacted)
 	}
-	u.RawQuery = maskQuery(u.RawQuery)
-	return u.String(), nil
-}
-
-// maskQuery masks the passwords that PostgreSQL's URLs may carry as parameters.
-func maskQuery(raw string) string {
-	query, err := url.ParseQuery(raw)
+	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return redacted // whatever was not understood may be a password
+		query, u.RawQuery = nil, redacted // it may contain a password
 	}
-	found := false
 	for name := range query {
 		if strings.Contains(strings.ToLower(name), "pass") {
 			query.Set(name, redacted)
-			found = true
+			u.RawQuery = query.Encode()
 		}
 	}
-	if !found {
-		return raw
-	}
-	return query.Encode()
+	return u.String(), nil
 }
 
 // parseMasterKey accepts both alphabets of base64, with or without padding. Its errors do not
-// repeat the value.
+// contain the value.
 func parseMasterKey(value string) (SecretBytes, error) {
 	if value == "" {
 		return nil, nil
@@ -128,7 +117,7 @@ func parseMasterKey(value string) (SecretBytes, error) {
 	return key, nil
 }
 
-// parsePublicURL reads how clients reach the service.
+// parsePublicURL reads the address at which clients reach the service.
 func parsePublicURL(value string) (*url.URL, error) {
 	if value == "" {
 		return nil, nil
@@ -137,7 +126,7 @@ func parsePublicURL(value string) (*url.URL, error) {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil:
-		return nil, errors.New("is not a URL; " + remedy) // not quoted: it may have a password in it
+		return nil, errors.New("is not a URL; " + remedy) // not quoted, because it may contain a password
 	case u.User != nil:
 		return nil, errors.New("has a user in it; " + remedy)
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -151,7 +140,7 @@ func parsePublicURL(value string) (*url.URL, error) {
 	return u, nil
 }
 
-// oneOf reads one of these words.
+// oneOf returns a parser that accepts one of these words.
 func oneOf[T ~string](choices ...T) func(string) (T, error) {
 	return func(value string) (T, error) {
 		if !slices.Contains(choices, T(value)) {
@@ -165,23 +154,9 @@ func oneOf[T ~string](choices ...T) func(string) (T, error) {
 // String returns the limits in the form of the flag.
 func (r RateLimit) String() string { return fmt.Sprintf("pro=%d,business=%d", r.Pro, r.Business) }
 
-// parseRateLimit leaves a plan that is not named at its default.
-func parseRateLimit(value string) (RateLimit, error) {
-	limit := RateLimit{Pro: 100, Business: 500}
-	err := parsePlans(value, map[string]*int{"pro": &limit.Pro, "business": &limit.Business})
-	return limit, err
-}
-
 // String returns the numbers in the form of the flag.
 func (m MaxRecords) String() string {
 	return fmt.Sprintf("free=%d,pro=%d,business=%d", m.Free, m.Pro, m.Business)
-}
-
-// parseMaxRecords leaves a plan that is not named at its default.
-func parseMaxRecords(value string) (MaxRecords, error) {
-	most := MaxRecords{Free: 10_000, Pro: 250_000, Business: 2_500_000}
-	err := parsePlans(value, map[string]*int{"free": &most.Free, "pro": &most.Pro, "business": &most.Business})
-	return most, err
 }
 
 // String returns the bytes in the form of the flag.
@@ -189,14 +164,7 @@ func (q Quota) String() string {
 	return "pro=" + formatBytes(q.Pro) + ",business=" + formatBytes(q.Business)
 }
 
-// parseQuota leaves a plan that is not named at its default.
-func parseQuota(value string) (Quota, error) {
-	most := Quota{Pro: 10 << 30, Business: 100 << 30}
-	err := parseEach(value, map[string]*int64{"pro": &most.Pro, "business": &most.Business}, parseBytes)
-	return most, err
-}
-
-// parseMediaURL reads the address of a bucket; empty is none.
+// parseMediaURL reads the address of a bucket, or an empty text.
 func parseMediaURL(value string) (string, error) {
 	if value == "" {
 		return "", nil
@@ -208,43 +176,10 @@ func parseMediaURL(value string) (string, error) {
 	return value, nil
 }
 
-// maxMediaMax is what a bucket takes in one request.
-const maxMediaMax = 5 << 30
-
-// parseMediaMax reads how large a file may be.
-func parseMediaMax(value string) (int64, error) {
-	n, err := parseBytes(value)
-	if err != nil || n < 1 || n > maxMediaMax {
-		return 0, fmt.Errorf("%q is not a size of a file up to 5GB; write for example 500MB or 2GB", value)
-	}
-	return n, nil
-}
-
-// parseScrubRate reads how many bytes a second are read in the background.
-func parseScrubRate(value string) (int64, error) {
-	n, err := parseBytes(value)
-	if err != nil || n < 0 || n > 1<<30 || n > 0 && n < 64<<10 {
-		return 0, fmt.Errorf("%q is not a rate from 64KB to 1GB a second; write for example 8MB, or 0 for none", value)
-	}
-	return n, nil
-}
-
-// parseReserve reads how much of a disk is kept free.
-func parseReserve(value string) (int64, error) {
-	n, err := parseBytes(value)
-	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%q is not a number of bytes; write for example 500MB or 2GB, or 0 for none", value)
-	}
-	return n, nil
-}
-
-// byteUnits are the units of bytes, each 1024 of the one before.
+// byteUnits are the units of bytes. Each is 1024 times the one before.
 var byteUnits = []string{"", "KB", "MB", "GB", "TB"}
 
-// ParseBytes reads a number of bytes as the settings have it: with or without a unit, KB to TB.
-func ParseBytes(value string) (int64, error) { return parseBytes(value) }
-
-// parseBytes is ParseBytes.
+// parseBytes reads a number of bytes with an optional unit, KB to TB.
 func parseBytes(value string) (int64, error) {
 	for i := len(byteUnits) - 1; i >= 0; i-- {
 		number, ok := strings.CutSuffix(value, byteUnits[i])
@@ -260,7 +195,7 @@ func parseBytes(value string) (int64, error) {
 	return 0, strconv.ErrSyntax
 }
 
-// formatBytes writes a number of bytes with the largest unit that has it whole.
+// formatBytes formats a number of bytes with the largest unit that divides it.
 func formatBytes(n int64) string {
 	unit := 0
 	for n > 0 && n%1024 == 0 && unit < len(byteUnits)-1 {
@@ -277,7 +212,7 @@ func parsePlans(value string, plans map[string]*int) error {
 	})
 }
 
-// parseEach is parsePlans for numbers that are read by parse.
+// parseEach is parsePlans for numbers that parse reads.
 func parseEach[T int | int64](value string, plans map[string]*T, parse func(string) (T, error)) error {
 	var problems []error
 	for item := range strings.SplitSeq(value, ",") {
@@ -308,7 +243,8 @@ func parseDuration(value string) (time.Duration, error) {
 	return d, nil
 }
 
-// durationBetween accepts least and most themselves; 0 as most is no limit.
+// durationBetween returns a parser of durations from least to most. If most is 0, there is no upper
+// limit.
 func durationBetween(least, most time.Duration) func(string) (time.Duration, error) {
 	return func(value string) (time.Duration, error) {
 		d, err := parseDuration(value)
@@ -324,7 +260,7 @@ func durationBetween(least, most time.Duration) func(string) (time.Duration, err
 	}
 }
 
-// zeroOr is parse, and takes 0 as well.
+// zeroOr returns a parser that also accepts 0.
 func zeroOr(parse func(string) (time.Duration, error)) func(string) (time.Duration, error) {
 	return func(value string) (time.Duration, error) {
 		if value == "0" {
@@ -338,7 +274,7 @@ func zeroOr(parse func(string) (time.Duration, error)) func(string) (time.Durati
 	}
 }
 
-// parseRetryDelays reads the pauses between the attempts of a delivery.
+// parseRetryDelays reads the three pauses between the attempts of a delivery.
 func parseRetryDelays(value string) ([]time.Duration, error) {
 	const remedy = "give the three delays before attempts 2 to 4, for example 1s,10s,60s"
 	items := strings.Split(value, ",")
@@ -357,8 +293,8 @@ func parseRetryDelays(value string) ([]time.Duration, error) {
 	return delays, errors.Join(problems...)
 }
 
-// parsePrefixes also accepts single addresses. IPv4 prefixes written as IPv6 become IPv4, because
-// netip never matches the one with the other.
+// parsePrefixes reads CIDRs and single addresses. IPv4 prefixes in IPv6 form become IPv4, because
+// netip does not match one with the other.
 func parsePrefixes(value string) ([]netip.Prefix, error) {
 	var prefixes []netip.Prefix
 	var problems []error
@@ -383,7 +319,7 @@ func parsePrefixes(value string) ([]netip.Prefix, error) {
 	return prefixes, errors.Join(problems...)
 }
 
-// parseHosts reads names of hosts, each with a port where it is not the usual one.
+// parseHosts reads host names, each with an optional port.
 func parseHosts(value string) ([]string, error) {
 	var hosts []string
 	var problems []error
@@ -402,7 +338,8 @@ func parseHosts(value string) ([]string, error) {
 	return hosts, errors.Join(problems...)
 }
 
-// Roots returns whom to trust in TLS: the machine's roots and these. Nil is the machine's alone.
+// Roots returns the certificates to trust in TLS: the machine's roots and these. It returns nil,
+// which means only the machine's roots, if there are none.
 func Roots(more []*x509.Certificate) (*x509.CertPool, error) {
 	if len(more) == 0 {
 		return nil, nil
@@ -417,7 +354,7 @@ func Roots(more []*x509.Certificate) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// ReadCertificates returns the certificates of a PEM file; of no file, none.
+// ReadCertificates returns the certificates of a PEM file. For an empty path it returns none.
 func ReadCertificates(path string) ([]*x509.Certificate, error) {
 	if path == "" {
 		return nil, nil
@@ -447,11 +384,14 @@ func ReadCertificates(path string) ([]*x509.Certificate, error) {
 	return certificates, nil
 }
 
-// parseHeaderName refuses the headers that a delivery already carries, or that the connection
-// needs.
+// parseHeaderName reads the name of a header: a token of RFC 9110, section 5.6.2. It refuses the
+// headers that a delivery or its connection already uses.
 func parseHeaderName(value string) (string, error) {
 	const remedy = "write for example X-Service-Signature"
-	if len(value) > 100 || !isToken(value) {
+	if value == "" || len(value) > 100 || strings.ContainsFunc(value, func(r rune) bool {
+		return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') &&
+			!strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	}) {
 		return "", fmt.Errorf("%q is not a header's name; %s", value, remedy)
 	}
 	name := strings.ToLower(value)
@@ -469,15 +409,7 @@ func parseHeaderName(value string) (string, error) {
 	return value, nil
 }
 
-// isToken reports whether the value is a token of RFC 9110, section 5.6.2.
-func isToken(value string) bool {
-	return value != "" && !strings.ContainsFunc(value, func(r rune) bool {
-		return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') &&
-			!strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-	})
-}
-
-// parseLogLevel reads from which level on the log is written.
+// parseLogLevel reads the lowest level that is logged.
 func parseLogLevel(value string) (slog.Level, error) {
 	levels := map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,

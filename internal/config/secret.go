@@ -8,20 +8,20 @@ import (
 
 const redacted = "redacted"
 
-// Secret is a text that must not reach a log, an error or a page: however it is printed, logged or
-// encoded, it reads `redacted`. Only Reveal gives it away.
+// Secret is a text that must not appear in a log, an error or a page. However it is printed, logged
+// or encoded, the result is `redacted`. Only Reveal returns the text.
 type Secret string
 
-// Reveal returns the secret itself, for the one call that needs it.
+// Reveal returns the secret.
 func (s Secret) Reveal() string { return string(s) }
 
-// String returns `redacted`, whatever the secret is.
+// String returns `redacted`.
 func (Secret) String() string { return redacted }
 
-// GoString returns `redacted`, whatever the secret is.
+// GoString returns `redacted`.
 func (Secret) GoString() string { return redacted }
 
-// Format writes `redacted` for every verb: without it, fmt shows the raw value beside a verb that
+// Format writes `redacted` for every verb. Without it, fmt would print the value for a verb that
 // does not fit.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
@@ -34,16 +34,16 @@ func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 // MarshalJSON makes encoders write `"redacted"`.
 func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
-// SecretBytes is Secret for key material. It may be passed wherever a []byte is asked for.
+// SecretBytes is Secret for key material. It can be used as a []byte.
 type SecretBytes []byte
 
-// Reveal returns the secret itself, for the one call that needs it.
+// Reveal returns the secret.
 func (s SecretBytes) Reveal() []byte { return s }
 
-// String returns `redacted`, whatever the secret is.
+// String returns `redacted`.
 func (SecretBytes) String() string { return redacted }
 
-// GoString returns `redacted`, whatever the secret is.
+// GoString returns `redacted`.
 func (SecretBytes) GoString() string { return redacted }
 
 // Format writes `redacted` for every verb.

@@ -68,8 +68,8 @@ func TestDescribe_MasksThePasswordAndKeepsTheHost(t *testing.T) {
 	}
 }
 
-// Passwords whose special characters were not encoded make URLs that say something else than was
-// meant.
+// A password with unescaped special characters makes a URL that means something else. No part of it
+// is printed.
 func TestDescribe_AWrongSecretIsNotShown(t *testing.T) {
 	for _, args := range [][]string{
 		{"--database-url", "postgres://u:12/hunter2@h/db"},
@@ -129,7 +129,7 @@ func TestLoad_SecretsComeFromFilesToo(t *testing.T) {
 	}
 }
 
-func TestLoad_SecretFileTakesOffOneNewlineOnly(t *testing.T) {
+func TestLoad_SecretFileLosesOneNewlineOnly(t *testing.T) {
 	for content, want := range map[string]string{"x": "x", "x\n": "x", "x\r\n": "x", "x\n\n": "x\n", "x\r": "x\r", " x ": " x "} {
 		l := &loader{}
 		got, _, err := l.findInFile("SHEAF_X", "", write(t, "secret", content))

@@ -2,6 +2,7 @@ package config
 
 import (
 	"crypto/x509"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"net/url"
@@ -9,21 +10,20 @@ import (
 	"time"
 )
 
-// StoreSettings says where the data is.
+// StoreSettings is the location of the data.
 type StoreSettings struct {
 	Data              string // folder of the SQLite file and the master key; need not exist yet
-	DatabaseURL       Secret // of PostgreSQL; empty: use SQLite in Data
-	DatabaseDirectURL Secret // of the same without the pooler that DatabaseURL leads through; empty: there is none
-	MediaURL          string // s3://bucket/prefix; empty: media are in Data, or with PostgreSQL nowhere
+	DatabaseURL       Secret // URL of PostgreSQL; empty: SQLite in Data is used
+	DatabaseDirectURL Secret // URL of the same database without a pooler; empty: DatabaseURL has no pooler
+	MediaURL          string // s3://bucket/prefix; empty: media are in Data, or with PostgreSQL cannot be stored
 }
 
-// Settings is everything that `sheaf serve` can be told. When Load returned no error, every value
-// is usable as it is.
+// Settings has all settings of `sheaf serve`. If Load returned no error, every value is valid.
 type Settings struct {
 	StoreSettings
 
 	Addr                  string      // host:port to listen on
-	RedisURL              Secret      // empty: limits are this process's own
+	RedisURL              Secret      // empty: this process counts limits alone
 	MasterKey             SecretBytes // 32 bytes; nil: use the file in Data
 	PublicURL             *url.URL    // http or https, no trailing slash, query, fragment or user; nil: none
 	FirstRun              FirstRun
@@ -45,10 +45,10 @@ type Settings struct {
 	VersionRetention      time.Duration       // at least MinRetention
 	DoctorEvery           time.Duration       // at least MinDoctorEvery; 0: never
 	MetricsAddr           string              // host:port; empty: no metrics
-	TLSCert, TLSKey       string              // both are set and fit each other, or both are empty
+	TLSCert, TLSKey       string              // both are set and match, or both are empty
 	TrustedProxy          []netip.Prefix      // masked; never IPv4 written as IPv6
-	ConnectionsPerAddress int                 // 0: a part of all that the server can hold
-	ImageHosts            []string            // in lower case, with a port where one was given
+	ConnectionsPerAddress int                 // 0: a share of all connections
+	ImageHosts            []string            // in lower case, with an optional port
 	LogFormat             LogFormat
 	LogLevel              slog.Level
 
@@ -74,57 +74,57 @@ const (
 	LogJSON LogFormat = "json"
 )
 
-// MaxRecords is how many projects, folders and documents a workspace may have together, by its
-// plan; 0 is any number.
+// MaxRecords bounds the projects, folders and documents of a workspace together, by its plan; 0
+// means no limit.
 type MaxRecords struct {
 	Free, Pro, Business int
 }
 
-// Quota is how many bytes a workspace may store, by its plan; 0 is any number.
+// Quota bounds the bytes that a workspace stores, by its plan; 0 means no limit.
 type Quota struct {
 	Pro, Business int64
 }
 
-// RateLimit is the number of requests per minute that one key may make, by the plan of its
-// workspace; 0 is no limit.
+// RateLimit is the number of requests that one key may make in a minute, by the plan of its
+// workspace; 0 means no limit.
 type RateLimit struct {
 	Pro, Business int
 }
 
-// MinRetention is the shortest time that events, deliveries and deleted documents can be kept. It is this low so that
-// removal can be watched; nobody wants it in production.
+// MinRetention is the shortest time for which events, deliveries and deleted documents can be kept.
+// It is so low only to make deletion easy to try out.
 const MinRetention = time.Second
 
-// MinDoctorEvery is the shortest time between two looks at the stored data: each reads all of it.
+// MinDoctorEvery is the shortest interval of checks of the stored data. Each check reads all of it.
 const MinDoctorEvery = time.Second
 
 // Setting is one line of `sheaf config`.
 type Setting struct {
-	Name   string // of the flag, without dashes
-	Value  string // as it is in force; empty for none; secrets read `redacted`, of a URL only the password does
+	Name   string // name of the flag, without dashes
+	Value  string // empty for none; a secret is `redacted`, and so is the password of a URL
 	Source string // "flag", "environment SHEAF_ADDR", "file sheaf.conf", "file from SHEAF_MASTER_KEY_FILE", "default"
 }
 
-// Describe returns every setting, always in the same order. A value that Load complained of is
-// shown as it was given, a wrong secret as `redacted`.
+// Describe returns every setting, always in the same order. A value with a problem is returned as
+// it was written, an invalid secret as `redacted`.
 func (s *Settings) Describe() []Setting {
 	return slices.Clone(s.described)
 }
 
-// Default reports whether nobody has said anything of the setting.
+// Default reports whether the setting has its default because no source has a value.
 func (s *Settings) Default(name string) bool {
 	return slices.ContainsFunc(s.described, func(d Setting) bool { return d.Name == name && d.Source == "default" })
 }
 
-// setting is how one setting is judged and kept.
+// setting says how one setting is checked and stored.
 type setting struct {
 	name string // of its statement
-	// set keeps the value and returns it as Describe shows it, or an error "FAULT; REMEDY"; several
-	// are joined.
+	// set stores the value and returns the text for Describe, or an error "FAULT; REMEDY". Several
+	// errors are joined.
 	set func(s *Settings, value string) (shown string, err error)
 }
 
-// table lists every setting but `config`, in the order of Describe.
+// table lists every setting except `config`, in the order of Describe.
 var table = []setting{
 	{name: "addr", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.Addr, v, parseAddr)
@@ -163,28 +163,31 @@ var table = []setting{
 		return keep(&s.FirstRun, v, oneOf(FirstRunPrint, FirstRunFile, FirstRunNone))
 	}},
 	{name: "rate-limit", set: func(s *Settings, v string) (shown string, err error) {
-		s.RateLimit, err = parseRateLimit(v)
-		return s.RateLimit.String(), err // with the plans that v does not name
+		s.RateLimit = RateLimit{Pro: 100, Business: 500} // the defaults of plans that v does not name
+		err = parsePlans(v, map[string]*int{"pro": &s.RateLimit.Pro, "business": &s.RateLimit.Business})
+		return s.RateLimit.String(), err
 	}},
 	{name: "max-records", set: func(s *Settings, v string) (shown string, err error) {
-		s.MaxRecords, err = parseMaxRecords(v)
+		s.MaxRecords = MaxRecords{Free: 10_000, Pro: 250_000, Business: 2_500_000}
+		err = parsePlans(v, map[string]*int{"free": &s.MaxRecords.Free, "pro": &s.MaxRecords.Pro, "business": &s.MaxRecords.Business})
 		return s.MaxRecords.String(), err
 	}},
 	{name: "quota", set: func(s *Settings, v string) (shown string, err error) {
-		s.Quota, err = parseQuota(v)
+		s.Quota = Quota{Pro: 10 << 30, Business: 100 << 30}
+		err = parseEach(v, map[string]*int64{"pro": &s.Quota.Pro, "business": &s.Quota.Business}, parseBytes)
 		return s.Quota.String(), err
 	}},
-	{name: "disk-reserve", set: func(s *Settings, v string) (shown string, err error) {
-		s.DiskReserve, err = parseReserve(v)
-		return formatBytes(s.DiskReserve), err
+	{name: "disk-reserve", set: func(s *Settings, v string) (string, error) {
+		return keepBytes(&s.DiskReserve, v, func(n int64) bool { return n >= 0 },
+			"%q is not a number of bytes; write for example 500MB or 2GB, or 0 for none")
 	}},
-	{name: "media-max", set: func(s *Settings, v string) (shown string, err error) {
-		s.MediaMax, err = parseMediaMax(v)
-		return formatBytes(s.MediaMax), err
+	{name: "media-max", set: func(s *Settings, v string) (string, error) {
+		return keepBytes(&s.MediaMax, v, func(n int64) bool { return 1 <= n && n <= maxMediaMax },
+			"%q is not a size of a file up to 5GB; write for example 500MB or 2GB")
 	}},
-	{name: "media-scrub-rate", set: func(s *Settings, v string) (shown string, err error) {
-		s.MediaScrubRate, err = parseScrubRate(v)
-		return formatBytes(s.MediaScrubRate), err
+	{name: "media-scrub-rate", set: func(s *Settings, v string) (string, error) {
+		return keepBytes(&s.MediaScrubRate, v, func(n int64) bool { return n == 0 || 64<<10 <= n && n <= 1<<30 },
+			"%q is not a rate from 64KB to 1GB a second; write for example 8MB, or 0 for none")
 	}},
 	{name: "webhook-retry-delays", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.WebhookRetryDelays, v, parseRetryDelays)
@@ -225,7 +228,7 @@ var table = []setting{
 	}},
 	{name: "tls-cert", set: func(s *Settings, v string) (string, error) {
 		s.TLSCert = v
-		return v, nil // judged together with its key
+		return v, nil // checkKeyPair checks it
 	}},
 	{name: "tls-key", set: func(s *Settings, v string) (string, error) {
 		s.TLSKey = v
@@ -248,8 +251,22 @@ var table = []setting{
 	}},
 }
 
-// keep parses the value into field and shows it as it was given.
+// keep parses the value into field, and returns it unchanged for Describe.
 func keep[T any](field *T, value string, parse func(string) (T, error)) (shown string, err error) {
 	*field, err = parse(value)
 	return value, err
+}
+
+// maxMediaMax is the largest file that a bucket accepts in one request.
+const maxMediaMax = 5 << 30
+
+// keepBytes parses a number of bytes into field. If valid returns false, the error is `fault` with
+// the value.
+func keepBytes(field *int64, value string, valid func(int64) bool, fault string) (shown string, err error) {
+	n, err := parseBytes(value)
+	if err != nil || !valid(n) {
+		n, err = 0, fmt.Errorf(fault, value)
+	}
+	*field = n
+	return formatBytes(n), err
 }

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// SMTP is a server of mail.
+// SMTP is a mail server.
 type SMTP struct {
 	Host, Port string
-	TLS        bool   // from the first byte; else as soon as the server offers it
-	User       string // empty: it asks for none
+	TLS        bool   // from the first byte; otherwise by STARTTLS
+	User       string // empty: no authentication
 	Password   Secret
-	From       string // the address that mails are from
+	From       string // the sender's address
 }
 
-// parseSMTP reads the address of a server of mail. Its errors do not repeat the value, which has a
+// parseSMTP reads the URL of a mail server. Its errors do not contain the value, which has a
 // password in it.
 func parseSMTP(value string) (*SMTP, error) {
 	if value == "" {
@@ -50,7 +50,7 @@ func parseSMTP(value string) (*SMTP, error) {
 	return s, nil
 }
 
-// maskSMTP is maskURL for the address of a server of mail, whose parameter has an '@' in it.
+// maskSMTP is maskURL for the URL of a mail server, whose parameter contains an '@'.
 func maskSMTP(value string) (string, error) {
 	address, query, has := strings.Cut(value, "?")
 	shown, err := maskURL(address, "smtps", "smtp")

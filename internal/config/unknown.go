@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// ClientVariables are read by the commands that talk to a server, which have no settings beside them.
+// ClientVariables are the environment variables of the commands that talk to a server.
 var ClientVariables = []string{"SHEAF_SERVER", "SHEAF_API_KEY", "SHEAF_API_KEY_FILE"}
 
-// UnknownVariable is a variable of the environment that looks like a setting and is none.
+// UnknownVariable is an environment variable that looks like a setting but is none.
 type UnknownVariable struct {
 	Name  string
-	Meant string // the setting that is written nearly so; empty: none is
+	Meant string // the setting with a similar name; empty for none
 }
 
-// String says so in one line.
+// String returns a warning of one line.
 func (u UnknownVariable) String() string {
 	if u.Meant == "" {
-		return fmt.Sprintf("%s is no setting and is ignored", u.Name)
+		return fmt.Sprintf("%s is not a setting and is ignored", u.Name)
 	}
-	return fmt.Sprintf("%s is no setting and is ignored: did you mean %s?", u.Name, u.Meant)
+	return fmt.Sprintf("%s is not a setting and is ignored: did you mean %s?", u.Name, u.Meant)
 }
 
-// foreign are variables that others make: Kubernetes for a service that is called sheaf, and the tests
-// and scripts of this repository.
+// foreign matches variables that others set: Kubernetes for a service named sheaf, and this
+// repository's tests and scripts.
 var foreign = regexp.MustCompile(`^SHEAF_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?|(TEST|PROOF|GOTEST|LONG|BENCH)(_\w+)?)$`)
 
-// Unknown returns which of the environment's variables begin with SHEAF_ and are read by nobody.
+// Unknown returns the variables that begin with SHEAF_ and are not used.
 func Unknown(names []string) (out []UnknownVariable) {
 	known := slices.Clone(ClientVariables)
 	for _, s := range statements {
@@ -47,8 +47,8 @@ func Unknown(names []string) (out []UnknownVariable) {
 	return out
 }
 
-// Nearest returns the known word that two slips of the finger at most turn into the given one, or in a
-// word of five letters or fewer one slip; empty when there is none.
+// Nearest returns the known word that differs from name by at most two characters, or by one if
+// name has at most five; empty if there is none.
 func Nearest(name string, known []string) (meant string) {
 	least := 3
 	if len(name) <= 5 {
@@ -62,7 +62,8 @@ func Nearest(name string, known []string) (meant string) {
 	return meant
 }
 
-// distance is how many characters must be added, removed or replaced to make b of a.
+// distance returns the edit distance of a and b: the least number of characters to add, remove or
+// replace.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestUnknown_NamesWhatNobodyReads(t *testing.T) {
+func TestUnknown_ReturnsUnusedVariables(t *testing.T) {
 	t.Parallel()
 	got := Unknown([]string{"HOME", "SHEAF", "SHEAF_ADDR", "SHEAF_API_KEY_FILE", "SHEAF_DATABASE_URL_FILE", "SHEAF_DATABSE_URL", "SHEAF_ADDR_FILE",
 		"SHEAF_COLOUR", "SHEAF_SERVICE_HOST", "SHEAF_SERVICE_PORT_HTTP", "SHEAF_PORT", "SHEAF_PORT_8080_TCP_ADDR", "SHEAF_TEST_REQUIRE", "SHEAF_APIKEY"})
@@ -13,7 +13,7 @@ func TestUnknown_NamesWhatNobodyReads(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v", got)
 	}
-	if got := got[1].String(); got != "SHEAF_APIKEY is no setting and is ignored: did you mean SHEAF_API_KEY?" {
+	if got := got[1].String(); got != "SHEAF_APIKEY is not a setting and is ignored: did you mean SHEAF_API_KEY?" {
 		t.Error(got)
 	}
 }

@@ -8,25 +8,18 @@ import (
 
 // accountPage is the data of account.html.
 type accountPage struct {
-	Form, Done string // which of its forms was refused, or what was done
+	Form, Done string // the form that was refused, or the text after a change
 	Name       string
-	basis      // of the form of the name
+	basis      // of the form that changes the name
 }
 
-// accountPage is the page as it is stored.
+// accountPage returns the page with the stored values.
 func (v *visit) accountPage() accountPage {
 	name := v.session.User.Name
-	return accountPage{Name: name, basis: basisOf(0, []field{nameField(name)})}
+	return accountPage{Name: name, basis: basis{Was: []field{nameField(name)}}}
 }
 
-// accountAgain shows the page with what was wrong with its form of the password.
-func (v *visit) accountAgain(err error) error {
-	p := v.accountPage()
-	p.Form = "password"
-	return v.again("account", p, err)
-}
-
-// account answers GET /account: it shows the person their own settings.
+// account answers GET /account: the person's own settings.
 func (c *Console) account(v *visit) error {
 	p := v.accountPage()
 	p.Done = map[string]string{"name": "Your name is changed.",
@@ -34,7 +27,7 @@ func (c *Console) account(v *visit) error {
 	return v.show(http.StatusOK, "account", p)
 }
 
-// renamePerson answers POST /account/name: it changes the name of a person.
+// renamePerson answers POST /account/name: it changes the person's name.
 func (c *Console) renamePerson(v *visit) error {
 	p := accountPage{Form: "name", Name: v.typed("name"), basis: v.basis([]field{nameField("")})}
 	err := v.saveValue(&p.basis, nameField(p.Name), func(was string) error {
@@ -46,29 +39,22 @@ func (c *Console) renamePerson(v *visit) error {
 	return v.done(c.base + "/account?done=name")
 }
 
-// changePassword answers POST /account/password: it changes the password of a person, and signs
-// them out everywhere else.
+// changePassword answers POST /account/password: it changes the person's password, and signs them
+// out in all other browsers.
 func (c *Console) changePassword(v *visit) error {
 	form := v.r.PostForm
+	p := v.accountPage()
+	p.Form = "password"
 	if !v.typedTwice() {
-		return v.accountAgain(errPasswordsDiffer)
+		return v.again("account", p, errPasswordsDiffer)
 	}
 	s, err := c.app.ChangePassword(v.r.Context(), v.session, form.Get("current"), form.Get("password"))
 	if sheaf.KindOf(err) == sheaf.Unauthorized {
 		err = sheaf.InvalidField("current", "The current password is wrong.")
 	}
 	if err != nil {
-		return v.accountAgain(err)
+		return v.again("account", p, err)
 	}
-	v.keep(s)
+	v.setSession(s)
 	return v.done(c.base + "/account?done=password")
 }
-
-// typedTwice reports whether both fields have the same password. A program that sends one field
-// does not mistype.
-func (v *visit) typedTwice() bool {
-	form := v.r.PostForm
-	return !form.Has("again") || form.Get("password") == form.Get("again")
-}
-
-var errPasswordsDiffer = sheaf.InvalidField("again", "The two passwords differ. Type the same one twice.")

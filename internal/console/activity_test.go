@@ -12,7 +12,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// activity asks for the page with a query.
+// activity requests the page with a query.
 func (w *town) activity(query string) string {
 	w.Helper()
 	got := w.ask(http.MethodGet, w.address("/w/{workspace}/activity")+"?"+query, w.owner)
@@ -22,8 +22,7 @@ func (w *town) activity(query string) string {
 	return got.Body.String()
 }
 
-// wantIn looks for parts of a page as a reader sees them: how the template is broken into lines
-// does not count.
+// wantIn checks that a page has, or lacks, these parts. Line breaks of the template do not count.
 func (w *town) wantIn(body string, yes bool, parts ...string) {
 	w.Helper()
 	body = strings.ReplaceAll(strings.Join(strings.Fields(body), " "), "> <", "><")
@@ -34,7 +33,7 @@ func (w *town) wantIn(body string, yes bool, parts ...string) {
 	}
 }
 
-func TestActivity_TellsWhatHappenedAndFilters(t *testing.T) {
+func TestActivity_ShowsEventsAndFilters(t *testing.T) {
 	w := newTown(t)
 	w.wantIn(w.activity(""), true, "<bdi>ada@example.com</bdi> made the project “<bdi>Project</bdi>”", "made the folder “<bdi>Folder</bdi>”", "made the document “<bdi>&lt;b&gt;Sent&lt;/b&gt;</bdi>”")
 	byType := w.activity("type=folder.created")
@@ -45,12 +44,12 @@ func TestActivity_TellsWhatHappenedAndFilters(t *testing.T) {
 	w.wantIn(byID, false, "made the folder", "made the document")
 	byName := w.activity("span=day&resource=" + url.QueryEscape("Projec"))
 	w.wantIn(byName, true, "Which one?", "?resource="+w.ids["projects"]+"&amp;span=day")
-	w.wantIn(w.activity("resource=nowhere"), true, "Nothing is called that now.")
+	w.wantIn(w.activity("resource=nowhere"), true, "Nothing has that name now.")
 	w.wantIn(w.activity("type=generation.failed"), true, "Nothing of that sort")
 	w.wantIn(w.activity("type=made-up&from=-1"), true, "made the project “<bdi>Project</bdi>”")
 }
 
-// What the service did by itself is told in the owner's name in the log, and not in the sentence.
+// The log has the owner's name for actions of the service itself, but the sentence does not.
 func TestActivity_WhatTheServiceDid(t *testing.T) {
 	email := "ada@example.com"
 	ada := []sheaf.Membership{{User: sheaf.User{ID: "u", Email: &email}}}
@@ -58,7 +57,7 @@ func TestActivity_WhatTheServiceDid(t *testing.T) {
 		event        sheaf.EventType
 		reason, want string
 	}{
-		{sheaf.SubscriptionFailing, "", "Sheaf saw five deliveries in a row fail of the webhook"},
+		{sheaf.SubscriptionFailing, "", "Sheaf counted five failed deliveries in a row of the webhook"},
 		{sheaf.SubscriptionDeactivated, sheaf.ByFailures, "Sheaf deactivated the webhook"},
 		{sheaf.SubscriptionDeactivated, sheaf.ByHand, "ada@example.com deactivated the webhook"},
 		{sheaf.SubscriptionReactivated, "", "ada@example.com reactivated the webhook"},
@@ -74,7 +73,7 @@ func TestActivity_WhatTheServiceDid(t *testing.T) {
 	}
 }
 
-// What a key did names the key beside the person, in whose name it acts; what a person did names no key.
+// An action by a key names the key and its owner. An action by a person names no key.
 func TestActivity_NamesTheKeyThatActed(t *testing.T) {
 	w := newTown(t)
 	k, err := w.a.CreateKey(t.Context(), w.caller, app.NewKey{Name: "Nightly <import>", Scopes: sheaf.AllScopes})
@@ -89,12 +88,12 @@ func TestActivity_NamesTheKeyThatActed(t *testing.T) {
 	w.wantIn(w.activity("resource="+w.ids["projects"]), false, "with <bdi>")
 	_, event, _ := strings.Cut(page, "/events/")
 	event, _, _ = strings.Cut(event, `"`)
-	w.wantIn(w.look("events/"+event), true, "with <bdi>the key “Nightly &lt;import&gt;”</bdi>")
+	w.wantIn(w.get("events/"+event), true, "with <bdi>the key “Nightly &lt;import&gt;”</bdi>")
 	w.must(w.a.RevokeKey(t.Context(), w.caller, k.ID))
 	w.wantIn(w.activity("resource="+string(p.ID)), true, "with <bdi>a key that was revoked</bdi>")
 }
 
-// A share has no name: what it shows has one, while it is there.
+// A share has no name of its own: the sentence has the name of the shared record, while it exists.
 func TestActivity_NamesWhatIsShared(t *testing.T) {
 	w := newTown(t)
 	p, err := w.a.CreateProject(t.Context(), w.caller, sheaf.ProjectChange{Name: sheaf.Some("Open <house>")})
@@ -105,7 +104,7 @@ func TestActivity_NamesWhatIsShared(t *testing.T) {
 	w.wantIn(page, true, "made the share of the project “<bdi>Open &lt;house&gt;</bdi>”")
 	_, event, _ := strings.Cut(page, "/events/")
 	event, _, _ = strings.Cut(event, `"`)
-	w.wantIn(w.look("events/"+event), true, "made the share of the project “<bdi>Open &lt;house&gt;</bdi>”")
+	w.wantIn(w.get("events/"+event), true, "made the share of the project “<bdi>Open &lt;house&gt;</bdi>”")
 	w.must(w.a.DeleteProject(t.Context(), w.caller, p.ID, sheaf.Match{}))
 	w.wantIn(w.activity("resource="+string(s.ID)), true, "<bdi>ada@example.com</bdi> made the share of the project</strong>")
 }
@@ -123,7 +122,7 @@ func TestActivity_SaysWhatChanged(t *testing.T) {
 			t.Errorf("%s: %s, want %s", previous, got, want)
 		}
 	}
-	// A payload that others reported may have any shape.
+	// A reported payload may have any shape.
 	for _, body := range []string{`{"payload":{"name":7}}`, `{"payload":[]}`, `null`, ``} {
 		if got := readEntry(sheaf.Event{Type: sheaf.ShareCreated, Body: []byte(body)}, nil); got.Who != "Somebody" || got.Did != "made the share" || got.What != "" {
 			t.Errorf("%s: %+v", body, got)
@@ -131,7 +130,7 @@ func TestActivity_SaysWhatChanged(t *testing.T) {
 	}
 }
 
-func TestEvent_ShowsWhatBecameOfIt(t *testing.T) {
+func TestEvent_ShowsItsDeliveries(t *testing.T) {
 	w := newTown(t)
 	got := w.ask(http.MethodGet, w.address("/w/{workspace}/events/{id}"), w.owner).Body.String()
 	w.wantIn(got, true, "made the document “<bdi>&lt;b&gt;Sent&lt;/b&gt;</bdi>”", "the next attempt is due", "/deliveries/"+w.ids["deliveries"], "&#34;title&#34;: &#34;&lt;b&gt;")
@@ -149,7 +148,7 @@ func TestCharts_DrawTheLastHourAndDay(t *testing.T) {
 		{30 * time.Minute, sheaf.Counts{Requests: 20}},
 		{5 * time.Hour, sheaf.Counts{Requests: 1000}},
 		{25 * time.Hour, sheaf.Counts{Requests: 7}},
-		{-5 * time.Minute, sheaf.Counts{Requests: 9}}, // by a clock that is ahead
+		{-5 * time.Minute, sheaf.Counts{Requests: 9}}, // by a clock that is ahead of ours
 	} {
 		w.must(w.a.AddMinute(t.Context(), now.Add(-m.ago), map[sheaf.WorkspaceID]sheaf.Counts{w.caller.Workspace: m.counts}))
 	}
@@ -158,7 +157,7 @@ func TestCharts_DrawTheLastHourAndDay(t *testing.T) {
 		"95 of 100 took at most <b>20.0 ms</b>", "peak 40", `class="good" x="590" y="25" width="8" height="75"`, `class="warn" x="590" y="0" width="8" height="25"`)
 	day := w.activity("span=day")
 	w.wantIn(day, true, "answered <b>1050</b>", "peak 1000")
-	// The table says the same to who cannot see the drawing.
+	// The table has the same figures, for readers who cannot see the drawing.
 	w.wantIn(hour, true, `<td class="number">40</td><td class="number">10</td><td class="number">3</td><td class="number">2</td><td class="number">1</td><td class="number">20.0 ms</td>`)
 	other := w.ask(http.MethodGet, strings.ReplaceAll(w.address("/w/{workspace}/activity"), string(w.caller.Workspace), string(w.callerOf(w.stranger).Workspace)), w.stranger)
 	w.wantIn(other.Body.String(), true, "answered <b>0</b>")

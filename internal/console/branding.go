@@ -2,8 +2,9 @@ package console
 
 import (
 	"net/http"
+	"slices"
 
-	"sheaf.dev/internal/look"
+	"sheaf.dev/internal/brandstyle"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -13,72 +14,61 @@ type brandingsPage struct {
 	Inside  listing // of the folders
 	Roots   []sheaf.Branding
 	Filed   listing // of the brandings
-	Plan    bool    // the plan includes making them
+	Plan    bool    // the plan includes making brandings
 }
 
-// brandings answers GET /w/{workspace}/brandings: the brandings and branding folders at the root level.
+// brandings answers GET /w/{workspace}/brandings: the brandings and branding folders at the root
+// level.
 func (c *Console) brandings(v *visit) (err error) {
 	root := sheaf.Nil[sheaf.FolderID]()
-	data := brandingsPage{Plan: v.mayMakeBrandings(), Inside: v.shelf("folder", "folders", folderPart), Filed: v.shelf("branding", "from", listPage)}
+	data := brandingsPage{Plan: v.mayMakeBrandings(), Inside: v.listing("folder", "folders", folderPart, treeOrders), Filed: v.listing("branding", "from", listPage, treeOrders)}
 	if data.Folders, err = v.listFolders(&data.Inside, sheaf.BrandingFolder, root); err != nil {
 		return err
 	}
 	if data.Roots, err = v.listBrandings(&data.Filed, root); err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "brandings", "", data)
+	return v.showWithTree(http.StatusOK, "brandings", "", data)
 }
-
-// mayMakeBrandings reports whether the workspace's plan includes making and changing brandings.
-func (v *visit) mayMakeBrandings() bool { return v.member.Workspace.Plan.AllowBrandings() == nil }
 
 // brandingPage is the data of branding.html.
 type brandingPage struct {
 	Branding sheaf.Branding
-	Preview  lookPreview
-	Default  bool // it is the workspace's default one
+	Preview  brandingPreview
+	Default  bool // it is the workspace's default branding
 	Plan     bool // the plan includes changing it
 }
 
-// brandingOf finds the branding in the path, or NotFound.
-func (v *visit) brandingOf() (sheaf.Branding, error) {
-	id, err := id[sheaf.BrandingID](v, "branding")
-	if err != nil {
-		return sheaf.Branding{}, err
-	}
-	return v.console.app.Branding(v.r.Context(), v.caller, id)
-}
-
-// branding answers GET /w/{workspace}/brandings/{id}: it shows what pages in it look like.
+// branding answers GET /w/{workspace}/brandings/{id}: a branding, with a preview of its pages.
 func (c *Console) branding(v *visit) error {
-	b, err := v.brandingOf()
+	b, err := find(v, "branding", c.app.Branding)
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "branding", string(b.ID), brandingPage{Branding: b, Preview: v.previewOf(b),
+	return v.showWithTree(http.StatusOK, "branding", string(b.ID), brandingPage{Branding: b, Preview: v.previewOf(b),
 		Default: v.member.Workspace.DefaultBranding == b.ID, Plan: v.mayMakeBrandings()})
 }
 
-// lookPreview is a page in a branding, in small, by day and by night.
-type lookPreview struct {
+// brandingPreview is a small page in a branding, light and dark.
+type brandingPreview struct {
 	Style  string // the address of its style sheet
 	Name   string
-	Logo   string // its address; empty: there is none
+	Logo   string // its address; empty for none
 	Footer string
 	Faces  []string // "light" and "dark"
 }
 
-// previewOf returns the preview of a branding, also of one that is not stored.
-func (v *visit) previewOf(b sheaf.Branding) lookPreview {
-	p := lookPreview{Style: v.console.base + "/assets/" + look.Name(b), Name: b.Name, Footer: text(b.Footer), Faces: []string{"light", "dark"}}
+// previewOf returns the preview of a branding, which need not be stored.
+func (v *visit) previewOf(b sheaf.Branding) brandingPreview {
+	p := brandingPreview{Style: v.console.base + "/assets/" + brandstyle.Name(b), Name: b.Name, Footer: text(b.Footer), Faces: []string{"light", "dark"}}
 	if b.LogoMediaID != nil && v.caller.May(sheaf.MediaRead) {
 		p.Logo = v.at("media", string(*b.LogoMediaID), "content")
 	}
 	return p
 }
 
-// previewBranding answers POST /w/{workspace}/brandings/preview: the preview of what the form holds,
-// for the editor. It changes nothing.
+// previewBranding answers POST /w/{workspace}/brandings/preview: the preview of the values in the
+// editor's form. It changes nothing.
 func (c *Console) previewBranding(v *visit) error {
 	_, change, err := v.brandingForm()
 	if err != nil {
@@ -87,32 +77,37 @@ func (c *Console) previewBranding(v *visit) error {
 	if err := change.Check(); err != nil {
 		return err
 	}
-	return v.fragment("branding-form", "looks", v.previewOf(change.Apply(sheaf.NewBranding())))
+	return v.fragment("branding-form", "preview", v.previewOf(change.Apply(sheaf.NewBranding())))
 }
 
-// brandingForm is for a new branding, or a change of one.
+// brandingForm is the form of a new branding, or of a change.
 type brandingForm struct {
-	ID      sheaf.BrandingID // empty: a new one
+	ID      sheaf.BrandingID // empty for a new branding
 	Name    string
 	Color   string
 	Font    string
-	Logo    string // its medium; empty: none
+	Logo    string // id of its medium; empty for none
 	Footer  string
 	Picks   bool           // the person may see the library
 	Logos   []sheaf.Medium // to choose from
-	Folder  sheaf.FolderID // of a new one
+	Folder  sheaf.FolderID // of a new branding
 	Inside  string         // the folder's name
-	Preview lookPreview
+	Preview brandingPreview
 	basis
 }
 
-// fields are those of the form that change the branding.
+// fields returns the fields that change the branding. A person is shown that there is a logo, not
+// its identifier.
 func (f brandingForm) fields() []field {
+	logo := field{Name: "logo", Label: "Logo", Value: f.Logo}
+	if f.Logo != "" {
+		logo.Shown = "the picture"
+	}
 	return []field{{Name: "name", Label: "Name", Value: f.Name}, {Name: "color", Label: "Color", Value: f.Color},
-		{Name: "font", Label: "Font", Value: f.Font}, logoField(f.Logo), {Name: "footer", Label: "Footer", Value: f.Footer}}
+		{Name: "font", Label: "Font", Value: f.Font}, logo, {Name: "footer", Label: "Footer", Value: f.Footer}}
 }
 
-// Fonts lists the fonts with what they are called.
+// Fonts returns the fonts with their names.
 func (brandingForm) Fonts() []fontChoice {
 	return []fontChoice{{sheaf.SystemFont, "System", "what the reader's screen is set in"}, {sheaf.SerifFont, "Serif", "as in a book"},
 		{sheaf.MonoFont, "Mono", "as in a terminal"}}
@@ -124,41 +119,39 @@ type fontChoice struct {
 	Name, Words string
 }
 
-// formOf is the form of a branding as it is stored.
+// formOf returns the form with the branding's stored values.
 func (v *visit) formOf(b sheaf.Branding) brandingForm {
 	f := brandingForm{ID: b.ID, Name: b.Name, Color: b.ColorPrimary, Font: string(b.Font), Footer: text(b.Footer), Preview: v.previewOf(b)}
 	if b.LogoMediaID != nil {
 		f.Logo = string(*b.LogoMediaID)
 	}
-	f.basis = basisOf(b.Revision, f.fields())
+	f.basis = basis{Revision: b.Revision, Was: f.fields()}
 	return f
 }
 
-// newBranding answers GET /w/{workspace}/brandings/new: it shows an empty form.
+// newBranding answers GET /w/{workspace}/brandings/new: an empty form.
 func (c *Console) newBranding(v *visit) error {
-	f := v.formOf(sheaf.NewBranding())
-	if folder := v.r.URL.Query().Get("in"); folder != "" {
-		id, ok := sheaf.ParseUUID(folder)
-		if !ok {
-			return sheaf.Missing("folder")
-		}
-		in, err := c.app.Folder(v.r.Context(), v.caller, sheaf.FolderID(id))
-		if err != nil {
-			return err
-		}
-		f.Folder, f.Inside = in.ID, in.Name
-	}
-	f, err := v.withLogos(f)
+	in, err := v.folderIn()
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "branding-form", "", f)
+	f, err := v.withLogos(v.formOf(sheaf.NewBranding()))
+	if err != nil {
+		return err
+	}
+	f.Folder, f.Inside = in.ID, in.Name
+	return v.showWithTree(http.StatusOK, "branding-form", "", f)
 }
 
-// brandingForm reads the form of a branding. What was typed is previewed as far as it is right.
+// brandingForm reads the form of a branding. If its values are valid, the preview shows them. A
+// form without the field of the logo, which only readers of the library have, leaves the logo as it
+// is.
 func (v *visit) brandingForm() (brandingForm, sheaf.BrandingChange, error) {
-	change := sheaf.BrandingChange{Name: sheaf.Some(v.typed("name")), ColorPrimary: v.typedOr("color"), Font: v.typedOr("font"), Footer: v.typedOr("footer")}
-	wrong := v.readLogo(&change)
+	change := sheaf.BrandingChange{Name: sheaf.Some(v.typed("name")), ColorPrimary: v.typedOpt("color"), Font: v.typedOpt("font"), Footer: v.typedOpt("footer")}
+	var wrong error
+	if v.r.PostForm.Has("logo") {
+		change.LogoMediaID, wrong = asID(sheaf.MediumID(v.typed("logo")), "medium")
+	}
 	shown := sheaf.NewBranding()
 	if change.Check() == nil {
 		shown = change.Apply(shown)
@@ -172,7 +165,7 @@ func (v *visit) brandingForm() (brandingForm, sheaf.BrandingChange, error) {
 	return f, change, wrong
 }
 
-// brandingAgain shows the form once more with what was wrong with it.
+// brandingAgain shows the form again with its error.
 func (v *visit) brandingAgain(f brandingForm, wrong error) error {
 	f, err := v.withLogos(f)
 	if err != nil {
@@ -197,9 +190,9 @@ func (c *Console) createBranding(v *visit) error {
 	return v.done(v.at("brandings", string(b.ID)))
 }
 
-// editBranding answers GET /w/{workspace}/brandings/{id}/edit: it shows the form of a branding.
+// editBranding answers GET /w/{workspace}/brandings/{id}/edit: the form of a branding.
 func (c *Console) editBranding(v *visit) error {
-	b, err := v.brandingOf()
+	b, err := find(v, "branding", c.app.Branding)
 	if err != nil {
 		return err
 	}
@@ -207,12 +200,12 @@ func (c *Console) editBranding(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "branding-form", string(b.ID), f)
+	return v.showWithTree(http.StatusOK, "branding-form", string(b.ID), f)
 }
 
 // updateBranding answers POST /w/{workspace}/brandings/{id}: it changes a branding.
 func (c *Console) updateBranding(v *visit) error {
-	before, err := v.brandingOf()
+	before, err := find(v, "branding", c.app.Branding)
 	if err != nil {
 		return err
 	}
@@ -221,12 +214,12 @@ func (c *Console) updateBranding(v *visit) error {
 	if err != nil {
 		return v.brandingAgain(form, err)
 	}
-	err = v.saveOver(&form.basis, form.fields(), func(m sheaf.Match) error {
+	err = v.saveForm(&form.basis, form.fields(), func(m sheaf.Match) error {
 		_, err := c.app.UpdateBranding(v.r.Context(), v.caller, before.ID, change, m)
 		return err
-	}, func() (present, error) {
+	}, func() (current, error) {
 		b, err := c.app.Branding(v.r.Context(), v.caller, before.ID)
-		return present{"", b.Revision, v.formOf(b).fields()}, err
+		return current{"", b.Revision, v.formOf(b).fields()}, err
 	})
 	if err != nil {
 		return v.brandingAgain(form, err)
@@ -234,7 +227,7 @@ func (c *Console) updateBranding(v *visit) error {
 	return v.done(v.at("brandings", string(before.ID)))
 }
 
-// brandingMove is the form that moves a branding, with every place that it may go to.
+// brandingMove returns the form that moves a branding, with the folders to choose from.
 func (v *visit) brandingMove(id sheaf.BrandingID) (moveForm, error) {
 	b, err := v.console.app.Branding(v.r.Context(), v.caller, id)
 	if err != nil {
@@ -252,19 +245,18 @@ type brandingRemoval struct {
 	Default  bool
 }
 
-// deleteBrandingForm answers GET /w/{workspace}/brandings/{id}/delete: it asks whether to delete a
-// branding.
+// deleteBrandingForm answers GET /w/{workspace}/brandings/{id}/delete: it asks for confirmation.
 func (c *Console) deleteBrandingForm(v *visit) error {
-	b, err := v.brandingOf()
+	b, err := find(v, "branding", c.app.Branding)
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "branding-delete", string(b.ID), brandingRemoval{b, v.member.Workspace.DefaultBranding == b.ID})
+	return v.showWithTree(http.StatusOK, "branding-delete", string(b.ID), brandingRemoval{b, v.member.Workspace.DefaultBranding == b.ID})
 }
 
 // deleteBranding answers POST /w/{workspace}/brandings/{id}/delete: it deletes a branding.
 func (c *Console) deleteBranding(v *visit) error {
-	b, err := v.brandingOf()
+	b, err := find(v, "branding", c.app.Branding)
 	if err != nil {
 		return err
 	}
@@ -274,57 +266,33 @@ func (c *Console) deleteBranding(v *visit) error {
 	if b.FolderID == nil {
 		return v.done(v.at("brandings"))
 	}
-	return v.done(v.inside(b.FolderID))
+	return v.done(v.folderAddress(b.FolderID))
 }
 
-// chooseBranding answers POST /w/{workspace}/settings/branding: it says which branding shares take that
-// name none.
-func (c *Console) chooseBranding(v *visit) error {
-	form := v.basis([]field{brandingField("", nil)})
-	err := v.saveDefaultBranding(&form)
+// The editor of brandings offers the newest pictures of the library as logo, and with a script an
+// upload. The form has the field only if the person may see the library.
+
+// maxLogos is the number of pictures that the editor shows. The current logo is always one of them.
+const maxLogos = 48
+
+// withLogos returns the form with the pictures to choose from.
+func (v *visit) withLogos(f brandingForm) (brandingForm, error) {
+	if f.Picks = v.caller.May(sheaf.MediaRead); !f.Picks {
+		return f, nil
+	}
+	page, err := v.console.app.Media(v.r.Context(), v.caller, sheaf.MediumFilter{ContentType: "image/", Paging: sheaf.Paging{Limit: maxLogos, Desc: true}})
 	if err != nil {
-		return v.settingsAgain("branding", form, err)
+		return f, err
 	}
-	return v.done(v.at("settings?done=branding"))
-}
-
-// saveDefaultBranding makes the branding that was chosen the default one.
-func (v *visit) saveDefaultBranding(form *basis) error {
-	all, err := v.brandingChoices()
-	if err != nil {
-		return err
+	f.Logos = slices.DeleteFunc(page.Items, func(m sheaf.Medium) bool { return sheaf.CheckLogo(m) != nil })
+	id, ok := sheaf.ParseUUID(f.Logo)
+	if !ok || slices.ContainsFunc(f.Logos, func(m sheaf.Medium) bool { return string(m.ID) == id }) {
+		return f, nil
 	}
-	var chosen *sheaf.BrandingID
-	if text := v.typed("branding"); text != "" {
-		id, ok := sheaf.ParseUUID(text)
-		if !ok {
-			return sheaf.Missing("branding")
-		}
-		chosen = (*sheaf.BrandingID)(&id)
+	m, err := v.console.app.Medium(v.r.Context(), v.caller, sheaf.MediumID(id))
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return f, nil // it was deleted meanwhile: saving the form reports that
 	}
-	return v.saveValue(form, brandingField(sheaf.BrandingID(v.typed("branding")), all), func(was string) error {
-		return v.console.app.SetDefaultBranding(v.r.Context(), v.caller, chosen, sheaf.Some(sheaf.BrandingID(was)))
-	}, func() (field, error) {
-		now, err := v.workspaceNow()
-		return brandingField(now.DefaultBranding, all), err
-	})
-}
-
-// maxChoices is how many brandings the settings offer; the present default is always among them.
-const maxChoices = 1000
-
-// brandingChoices are the brandings from which the settings let choose the default, and that one.
-func (v *visit) brandingChoices() ([]sheaf.Branding, error) {
-	if !v.caller.May(sheaf.BrandingsRead) {
-		return nil, nil
-	}
-	page, err := v.console.app.Brandings(v.r.Context(), v.caller, sheaf.BrandingFilter{Sort: sheaf.ByName, Paging: sheaf.Paging{Limit: maxChoices}})
-	if err != nil || !page.More() {
-		return page.Items, err
-	}
-	now, err := v.console.app.DefaultBranding(v.r.Context(), v.caller)
-	if err == nil && now != nil {
-		page.Items = append(page.Items, *now)
-	}
-	return page.Items, err
+	f.Logos = append([]sheaf.Medium{m}, f.Logos...)
+	return f, err
 }

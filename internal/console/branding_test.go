@@ -9,7 +9,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// page is what a page of the workspace says to the owner.
+// page returns a page of the workspace as text, for the owner.
 func (w *town) page(path string) string {
 	w.Helper()
 	got := w.ask(http.MethodGet, w.address("/w/{workspace}"+path), w.owner)
@@ -29,7 +29,7 @@ func (w *town) wantWords(where, text string, words ...string) {
 }
 
 // D119: brandings are made, shown in their folder, changed, chosen as the default and deleted; what
-// people write is text wherever it stands.
+// people write is escaped everywhere.
 func TestBranding_FromTheFirstToTheLastPage(t *testing.T) {
 	w := newTown(t)
 	f, err := w.a.CreateFolder(t.Context(), w.caller, sheaf.FolderChange{Name: sheaf.Some("Customers"), EntityType: sheaf.Some("branding")})
@@ -42,7 +42,7 @@ func TestBranding_FromTheFirstToTheLastPage(t *testing.T) {
 	}
 	here := strings.TrimPrefix(to, w.address("/w/{workspace}"))
 	page := w.page(here)
-	w.wantWords("its page", page, "&lt;b&gt;Acme&lt;/b&gt;", "&lt;i&gt;©&lt;/i&gt;", "/assets/look-ffcc00-serif.css", `class="look light"`, `class="look dark"`, "Customers")
+	w.wantWords("its page", page, "&lt;b&gt;Acme&lt;/b&gt;", "&lt;i&gt;©&lt;/i&gt;", "/assets/brand-ffcc00-serif.css", `class="branded light"`, `class="branded dark"`, "Customers")
 	if strings.Contains(page, "<b>Acme") || strings.Contains(page, "<i>©") || strings.Contains(page, " style=") {
 		t.Error("what was written is not shown as text alone")
 	}
@@ -64,12 +64,12 @@ func TestBranding_FromTheFirstToTheLastPage(t *testing.T) {
 	}
 }
 
-// What the editor's form holds is previewed by the server, which stores nothing of it.
+// The server previews the values in the editor's form, and does not store them.
 func TestBranding_Preview(t *testing.T) {
 	w := newTown(t)
 	before := w.everything()
 	got := w.send("/w/{workspace}/brandings/preview", url.Values{"name": {"<b>"}, "color": {"#1e3a8a"}, "font": {"mono"}, "footer": {"below"}})
-	w.wantWords("the preview", got.Body.String(), "/assets/look-1e3a8a-mono.css", "&lt;b&gt;", "below")
+	w.wantWords("the preview", got.Body.String(), "/assets/brand-1e3a8a-mono.css", "&lt;b&gt;", "below")
 	if strings.Contains(got.Body.String(), "<html") || got.Code != http.StatusOK {
 		t.Errorf("%d, and it is a whole page", got.Code)
 	}
@@ -79,17 +79,17 @@ func TestBranding_Preview(t *testing.T) {
 	if w.everything() != before {
 		t.Error("a preview changed something")
 	}
-	css := w.ask(http.MethodGet, "/assets/look-1e3a8a-mono.css", "")
-	w.wantWords("its style", css.Body.String(), ".look {", "--accent: light-dark(#1e3a8a,")
+	css := w.ask(http.MethodGet, "/assets/brand-1e3a8a-mono.css", "")
+	w.wantWords("its style", css.Body.String(), ".branded {", "--accent: light-dark(#1e3a8a,")
 	if css.Code != http.StatusOK || !strings.Contains(css.Header().Get("Cache-Control"), "immutable") || !strings.HasPrefix(css.Header().Get("Content-Type"), "text/css") {
 		t.Errorf("its style: %d %v", css.Code, css.Header())
 	}
-	if none := w.ask(http.MethodGet, "/assets/look-red-mono.css", ""); none.Code != http.StatusNotFound {
-		t.Errorf("a look that is none: %d", none.Code)
+	if none := w.ask(http.MethodGet, "/assets/brand-red-mono.css", ""); none.Code != http.StatusNotFound {
+		t.Errorf("the style sheet of no branding: %d", none.Code)
 	}
 }
 
-// Who saves over what somebody else changed meanwhile is told so first, and keeps what was typed.
+// If another person changed the branding meanwhile, the form is refused and keeps what was typed.
 func TestBranding_ChangedMeanwhile(t *testing.T) {
 	w := newTown(t)
 	here := "/brandings/" + w.ids["brandings"]
@@ -109,7 +109,7 @@ func TestBranding_ChangedMeanwhile(t *testing.T) {
 	w.wantWords("its page", w.page(here), "Mine", "#111111")
 }
 
-// D117: on a smaller plan brandings are shown and can be deleted, and nothing offers to change them.
+// D117: on a smaller plan brandings are shown and can be deleted, and the pages offer no change.
 func TestBranding_OnASmallerPlan(t *testing.T) {
 	w := newTown(t)
 	here := "/brandings/" + w.ids["brandings"]
@@ -127,7 +127,7 @@ func TestBranding_OnASmallerPlan(t *testing.T) {
 	}
 }
 
-// The logo is chosen from the library's pictures; a form without the choice leaves it as it is.
+// The logo is one of the library's pictures. A form without the field does not change it.
 func TestBranding_LogoIsChosenFromTheLibrary(t *testing.T) {
 	w := newTown(t)
 	here, picture := "/brandings/"+w.ids["brandings"], w.ids["media"]

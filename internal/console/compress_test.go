@@ -14,7 +14,7 @@ import (
 
 func takesGzip(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip, br") }
 
-// unpacked is what a compressed answer says.
+// unpacked returns the content of a compressed answer.
 func unpacked(t *testing.T, b []byte) string {
 	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(b))
@@ -28,29 +28,29 @@ func unpacked(t *testing.T, b []byte) string {
 	return string(out)
 }
 
-// Pages and files are compressed for whoever takes them so, and say the same.
-func TestCompression_SaysTheSame(t *testing.T) {
+// Pages and files are compressed for browsers that accept it, with the same content.
+func TestCompression_KeepsTheContent(t *testing.T) {
 	w := newTown(t)
 	for _, path := range []string{"/w/{workspace}/settings", "/assets/console.js", "/assets/" + iconFile} {
 		plain := w.ask(http.MethodGet, w.address(path), w.owner)
-		packed := w.ask(http.MethodGet, w.address(path), w.owner, takesGzip)
-		if h := packed.Header(); h.Get("Content-Encoding") != "gzip" || !strings.Contains(strings.Join(h.Values("Vary"), ", "), "Accept-Encoding") {
+		compressed := w.ask(http.MethodGet, w.address(path), w.owner, takesGzip)
+		if h := compressed.Header(); h.Get("Content-Encoding") != "gzip" || !strings.Contains(strings.Join(h.Values("Vary"), ", "), "Accept-Encoding") {
 			t.Errorf("%s: %v", path, h)
 		}
-		if plain.Header().Get("Content-Encoding") != "" || packed.Body.Len() > plain.Body.Len()/2 {
-			t.Errorf("%s: %d of %d bytes", path, packed.Body.Len(), plain.Body.Len())
+		if plain.Header().Get("Content-Encoding") != "" || compressed.Body.Len() > plain.Body.Len()/2 {
+			t.Errorf("%s: %d of %d bytes", path, compressed.Body.Len(), plain.Body.Len())
 		}
-		if strings.HasPrefix(path, "/assets/") && unpacked(t, packed.Body.Bytes()) != plain.Body.String() {
+		if strings.HasPrefix(path, "/assets/") && unpacked(t, compressed.Body.Bytes()) != plain.Body.String() {
 			t.Errorf("%s says something else", path)
 		}
-		if tag := packed.Header().Get("ETag"); tag != "" && tag == plain.Header().Get("ETag") {
+		if tag := compressed.Header().Get("ETag"); tag != "" && tag == plain.Header().Get("ETag") {
 			t.Errorf("%s: other bytes have the same tag", path)
 		}
 	}
 }
 
-// The length of what another site made a browser ask for tells nothing, and neither does that of an answer to
-// a form, which may show a secret.
+// Pages are not compressed if another site made the browser request them, nor if they answer a
+// form, which may show a secret: their length would reveal their content.
 func TestCompression_NotForOthersAndNotForSecrets(t *testing.T) {
 	w := newTown(t)
 	for _, site := range []string{"cross-site", "same-site"} {
@@ -71,7 +71,7 @@ func TestCompression_NotForOthersAndNotForSecrets(t *testing.T) {
 	}
 }
 
-// Every icon is drawn once, in a file of its own, to which pages refer.
+// Every icon is drawn once, in one file, and pages refer to it.
 func TestIcons_AreDrawnOnce(t *testing.T) {
 	sheet := string(iconSheet())
 	if err := xml.Unmarshal([]byte(sheet), new(struct{})); err != nil {
@@ -91,7 +91,7 @@ func TestIcons_AreDrawnOnce(t *testing.T) {
 		t.Errorf("it has %d drawings that nobody can refer to", n-1)
 	}
 	w := newTown(t)
-	page := w.look("projects/new")
+	page := w.get("projects/new")
 	w.wantIn(page, true, `/assets/icons.svg?v=`+w.c.files.hash[iconFile]+`#rocket"/></svg>`)
 	w.wantIn(page, false, "<path d=\"M20 20a2 2")
 }

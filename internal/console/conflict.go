@@ -6,13 +6,13 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// A form that changes a record carries what it began with: the revision, and the value of each field.
-// When somebody changed the record meanwhile, the person sees both values of every field that differs,
-// and chooses:
+// A form that changes a record carries its base: the revision, and the value of each field. If
+// another person changed the record meanwhile, the person sees both values of every field that
+// differs, and chooses:
 //
-//	was    what the form began with    ─┐ a field that the person left alone begins with the saved value,
-//	mine   what was typed              ─┤ any other with theirs
-//	saved  what is stored now          ─┘
+//	was    the value in the base     ─┐ if the person did not touch the field, the saved value is
+//	mine   the value that was typed  ─┤ preselected, otherwise theirs
+//	saved  the value stored now      ─┘
 //
 // A change elsewhere in the record, such as a move, is no conflict: the form is saved over it.
 
@@ -21,10 +21,10 @@ type field struct {
 	Name  string // in the form
 	Label string // for the person
 	Value string
-	Shown string // how it is shown, where the value tells nothing: the name behind an identifier
+	Shown string // the text for a person, if it differs from Value: the name of a record instead of its id
 }
 
-// Text is how the value is shown.
+// Text returns the text for a person.
 func (f field) Text() string {
 	if f.Shown != "" {
 		return f.Shown
@@ -32,25 +32,22 @@ func (f field) Text() string {
 	return f.Value
 }
 
-// basis is what a form began with, as hidden fields carry it, and the choices where that is past. Every
-// form that changes a record embeds it.
+// basis is the base of a form, which hidden fields carry, and the choices if the record has changed
+// since. Every form that changes a record embeds it.
 type basis struct {
 	Revision int64
 	Was      []field
 	Choices  []choice
 }
 
-// choice is a field with two values, of which one is to be kept.
+// choice is a field with two values. The person chooses which one to keep.
 type choice struct {
 	Saved, Mine field
-	KeepSaved   bool // it is ticked at first: the person did not touch the field
+	KeepSaved   bool // the saved value is preselected: the person did not touch the field
 }
 
-// basisOf is what a form of the record in that revision begins with.
-func basisOf(revision int64, fields []field) basis { return basis{Revision: revision, Was: fields} }
-
-// typed is what a field of the form shall be: what was typed, or what the form began with where the
-// person chose that.
+// typed returns the value of a field to save: the one that was typed, or the base's if the person
+// chose that.
 func (v *visit) typed(name string) string {
 	if v.field("keep-"+name) == "saved" {
 		return v.field("was-" + name)
@@ -58,15 +55,15 @@ func (v *visit) typed(name string) string {
 	return v.field(name)
 }
 
-// typedOr is typed for what may be left empty: null then.
-func (v *visit) typedOr(name string) sheaf.Opt[string] {
+// typedOpt is typed for an optional field. An empty value is null.
+func (v *visit) typedOpt(name string) sheaf.Opt[string] {
 	if s := v.typed(name); s != "" {
 		return sheaf.Some(s)
 	}
 	return sheaf.Nil[string]()
 }
 
-// basis reads what the form began with. fields are those that it has.
+// basis reads the base of a form that has these fields.
 func (v *visit) basis(fields []field) basis {
 	out := basis{}
 	out.Revision, _ = strconv.ParseInt(v.field("revision"), 10, 64)
@@ -77,16 +74,10 @@ func (v *visit) basis(fields []field) basis {
 	return out
 }
 
-// match is what a change by the form demands of the record. A form without a revision, which no page
-// makes, matches none.
-func (b basis) match() sheaf.Match {
-	return sheaf.Match{Asked: true, Revisions: []int64{b.Revision}}
-}
-
-// over is the form begun anew over what is saved now. Without a choice, nobody changed any of its
-// fields: it may be saved as it is.
-func (b basis) over(revision int64, mine, saved []field) basis {
-	out := basisOf(revision, saved)
+// rebase returns the base for the record as it is saved now. If it has no choices, none of the
+// form's fields was changed, and the form may be saved as it is.
+func (b basis) rebase(revision int64, mine, saved []field) basis {
+	out := basis{Revision: revision, Was: saved}
 	changed := false
 	for i, s := range saved {
 		was := b.Was[i].Value
@@ -101,30 +92,32 @@ func (b basis) over(revision int64, mine, saved []field) basis {
 	return out
 }
 
-// maxOver bounds how often a form is saved again over changes of others that do not touch its fields.
-const maxOver = 5
+// maxSaveTries bounds the attempts to save a form while other people change other fields of the
+// record.
+const maxSaveTries = 5
 
-// saveValue is saveOver for a form of one field, whose value is its own revision: save writes the new
-// value if was is still stored.
+// saveValue is saveForm for a form of one field without a revision: save writes the new value if
+// `was` is still stored.
 func (v *visit) saveValue(form *basis, mine field, save func(was string) error, read func() (field, error)) error {
-	return v.saveOver(form, []field{mine}, func(sheaf.Match) error { return save(form.Was[0].Value) }, func() (present, error) {
+	return v.saveForm(form, []field{mine}, func(sheaf.Match) error { return save(form.Was[0].Value) }, func() (current, error) {
 		now, err := read()
-		return present{fields: []field{now}}, err
+		return current{fields: []field{now}}, err
 	})
 }
 
-// present is a record as it is now.
-type present struct {
-	id       string // under which its events are; empty where it has none
+// current is a record as it is stored now.
+type current struct {
+	id       string // by which its events are found; empty if it has none
 	revision int64
-	fields   []field // as its form has them
+	fields   []field // of its form
 }
 
-// saveOver saves a form: save writes it over a revision, and read reads the record as it is now. When
-// somebody changed one of the form's fields meanwhile, form gets the choices, and the error says so.
-func (v *visit) saveOver(form *basis, mine []field, save func(sheaf.Match) error, read func() (present, error)) error {
-	for range maxOver {
-		err := save(form.match())
+// saveForm saves a form: save writes it over a revision, and read reads the record as it is now. If
+// another person changed one of the form's fields meanwhile, it sets the choices of form and
+// returns PreconditionFailed.
+func (v *visit) saveForm(form *basis, mine []field, save func(sheaf.Match) error, read func() (current, error)) error {
+	for range maxSaveTries {
+		err := save(sheaf.Match{Asked: true, Revisions: []int64{form.Revision}})
 		if sheaf.KindOf(err) != sheaf.PreconditionFailed {
 			return err
 		}
@@ -132,7 +125,7 @@ func (v *visit) saveOver(form *basis, mine []field, save func(sheaf.Match) error
 		if err != nil {
 			return err
 		}
-		*form = form.over(now.revision, mine, now.fields)
+		*form = form.rebase(now.revision, mine, now.fields)
 		if len(form.Choices) > 0 {
 			return v.changedMeanwhile(now.id)
 		}
@@ -140,25 +133,35 @@ func (v *visit) saveOver(form *basis, mine []field, save func(sheaf.Match) error
 	return v.changedMeanwhile("")
 }
 
-// changedMeanwhile is the refusal of a form that is out of date.
+// changedMeanwhile returns the refusal of a form that is out of date. It names the author of the
+// last event about the record with this id.
 func (v *visit) changedMeanwhile(id string) error {
-	by, err := v.changer(id)
-	if err != nil {
-		return err
+	by := "somebody"
+	if id != "" {
+		page, err := v.console.app.Events(v.r.Context(), v.caller, sheaf.EventFilter{Resource: id, Paging: sheaf.Paging{Limit: 1, Desc: true}})
+		if err != nil {
+			return err
+		}
+		if len(page.Items) > 0 {
+			members, err := v.console.app.Members(v.r.Context(), v.caller)
+			if err != nil {
+				return err
+			}
+			by = readEntry(page.Items[0], members.Members).Who
+		}
 	}
 	return &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,
-		Text: "While you were editing, " + by + " changed this. Nothing of yours is saved yet: choose what to keep, and save again"}
+		Text: "While you were editing, " + by + " changed this. Your changes are not saved yet: choose what to keep, and save again"}
 }
 
-// changer says who made the last change of a record that has events, or "somebody".
-func (v *visit) changer(id string) (string, error) {
-	if id == "" {
-		return "somebody", nil
+// revision returns the record's revision when the form was made. Every form has it.
+func (v *visit) revision() (int64, error) {
+	n, err := strconv.ParseInt(v.field("revision"), 10, 64)
+	if err != nil {
+		return 0, errForm
 	}
-	page, err := v.console.app.Events(v.r.Context(), v.caller, sheaf.EventFilter{Resource: id, Paging: sheaf.Paging{Limit: 1, Desc: true}})
-	if err != nil || len(page.Items) == 0 {
-		return "somebody", err
-	}
-	members, err := v.console.app.Members(v.r.Context(), v.caller)
-	return readEntry(page.Items[0], members.Members).Who, err
+	return n, nil
 }
+
+// The fields of the forms, with a value.
+func nameField(name string) field { return field{Name: "name", Label: "Name", Value: name} }

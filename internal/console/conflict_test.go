@@ -10,7 +10,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// fieldsOf is the form that a page shows, with its hidden fields and these typed into it.
+// fieldsOf returns the form of a page with its hidden fields, and with these values typed into it.
 func (w *town) fieldsOf(path string, typed url.Values) url.Values {
 	w.Helper()
 	got := w.ask(http.MethodGet, w.address(path), w.owner, byDialog)
@@ -32,8 +32,8 @@ func (w *town) project() sheaf.Project {
 	return d.Project
 }
 
-// Somebody else changes the project while its form is open: both values of each field are shown, what
-// the person left alone begins with the saved one, and what is chosen is saved.
+// If another person changes the project while its form is open, both values of each field are
+// shown. The saved value of an untouched field is preselected, and the chosen values are saved.
 func TestConflict_OfAProjectIsChosenFieldByField(t *testing.T) {
 	w := newTown(t)
 	const path = "/w/{workspace}/projects/{id}"
@@ -48,7 +48,7 @@ func TestConflict_OfAProjectIsChosenFieldByField(t *testing.T) {
 	w.wantIn(page, true, "While you were editing, ada@example.com changed this.", ">Theirs<", ">Their words<",
 		`name="keep-name" value="mine" checked`, `name="keep-description" value="saved" checked`, `name="keep-icon" value="mine" checked`)
 	w.wantIn(page, false, `name="keep-color"`)
-	// The page's own fields go back, with the choices as they begin, but for the icon.
+	// The form is sent back with the preselected choices, except for the icon.
 	again := hidden(page)
 	for _, pair := range [][2]string{{"name", "Mine"}, {"description", ""}, {"icon", "rocket"}, {"color", ""}, {"keep-name", "mine"}, {"keep-description", "saved"}, {"keep-icon", "saved"}} {
 		again.Set(pair[0], pair[1])
@@ -61,7 +61,7 @@ func TestConflict_OfAProjectIsChosenFieldByField(t *testing.T) {
 	}
 }
 
-// What is changed elsewhere in the record is no conflict, and a form without a revision is refused.
+// A change of other fields of the record is no conflict. A form without a revision is refused.
 func TestConflict_OnlyWhereTheFormsFieldsChanged(t *testing.T) {
 	w := newTown(t)
 	const path = "/w/{workspace}/projects/{id}"
@@ -106,7 +106,7 @@ func TestConflict_OfAFolderAndAWebhook(t *testing.T) {
 	}
 }
 
-// Title, description and project of a document are chosen as well; the text has its lines.
+// Title, description and project of a document are chosen too; of the text a diff is shown.
 func TestConflict_OfADocumentIsChosenFieldByField(t *testing.T) {
 	w := newTown(t)
 	form := w.fieldsOf(documentPath+"/edit", url.Values{"title": {"Document"}, "description": {"mine"}, "project": {w.ids["projects"]}, "content": {"my text"}})
@@ -130,7 +130,7 @@ func TestConflict_OfADocumentIsChosenFieldByField(t *testing.T) {
 	}
 }
 
-// Who moves what somebody moved meanwhile is told; any other change is no matter.
+// A move is refused if another person moved the record meanwhile. Any other change does not matter.
 func TestConflict_OfAMove(t *testing.T) {
 	w := newTown(t)
 	other, err := w.a.CreateFolder(t.Context(), w.caller, sheaf.FolderChange{Name: sheaf.Some("Other"), EntityType: sheaf.Some("project")})
@@ -146,21 +146,22 @@ func TestConflict_OfAMove(t *testing.T) {
 	_, err = w.a.MoveProject(t.Context(), w.caller, w.project().ID, nil, sheaf.Match{})
 	w.must(err)
 	got := w.sendAs(w.owner, path, form)
-	if got.Code != http.StatusPreconditionFailed || w.project().FolderID != nil || !strings.Contains(got.Body.String(), "Somebody moved it") {
+	if got.Code != http.StatusPreconditionFailed || w.project().FolderID != nil || !strings.Contains(got.Body.String(), "Another person moved it") {
 		t.Errorf("after a move: %d %s", got.Code, got.Body)
 	}
 }
 
-// A form of one field is refused as any other when somebody changed it meanwhile, and both values are shown.
+// A form of one field is refused too if another person changed it meanwhile, and both values are
+// shown.
 func TestConflict_OfFormsWithOneField(t *testing.T) {
 	w := newTown(t)
 	ctx, bob := t.Context(), w.callerOf(w.member).User
 	settings := w.fieldsOf("/w/{workspace}/settings", nil)
 	role := w.fieldsOf("/w/{workspace}/members/"+string(bob)+"/role", url.Values{"role": {"owner"}})
 	file := w.fieldsOf("/w/{workspace}/media/{id}/rename", url.Values{"filename": {"mine.png"}})
-	look := sheaf.BrandingID(w.ids["brandings"])
+	branding := sheaf.BrandingID(w.ids["brandings"])
 	w.must(w.a.RenameWorkspace(ctx, w.caller, "Theirs", sheaf.Opt[string]{}))
-	w.must(w.a.SetDefaultBranding(ctx, w.caller, &look, sheaf.Opt[sheaf.BrandingID]{}))
+	w.must(w.a.SetDefaultBranding(ctx, w.caller, &branding, sheaf.Opt[sheaf.BrandingID]{}))
 	w.must(w.a.SetRole(ctx, w.caller, bob, sheaf.Admin, sheaf.Opt[sheaf.Role]{}))
 	_, err := w.a.ChangeMedium(ctx, w.caller, sheaf.MediumID(w.ids["media"]), sheaf.MediumChange{Filename: sheaf.Some("theirs.png")}, sheaf.Match{})
 	w.must(err)
@@ -190,16 +191,16 @@ func TestConflict_OfFormsWithOneField(t *testing.T) {
 		if got.Code != http.StatusPreconditionFailed {
 			t.Errorf("%s: %d %s", path, got.Code, got.Body)
 		}
-		w.wantIn(got.Body.String(), true, append(c.want, "changed this. Nothing of yours is saved yet")...)
+		w.wantIn(got.Body.String(), true, append(c.want, "changed this. Your changes are not saved yet")...)
 	}
-	// Who has chosen is heard.
+	// The choice is saved.
 	again := w.sendAs(w.owner, "/w/{workspace}/settings/name", url.Values{"was-name": {"Theirs"}, "keep-name": {"mine"}, "name": {"Mine"}})
 	if got := w.page("/settings"); again.Code != http.StatusSeeOther || !strings.Contains(got, `value="Mine"`) {
 		t.Errorf("chosen: %d %s", again.Code, got)
 	}
 }
 
-// A person's own name that was changed in another window is not overwritten silently either.
+// A person's own name that was changed in another window is not overwritten without a question.
 func TestConflict_OfAPersonsName(t *testing.T) {
 	w := newTown(t)
 	form, other := w.fieldsOf("/account", url.Values{"name": {"Ada in one window"}}), w.fieldsOf("/account", url.Values{"name": {"Ada in another"}})
@@ -217,7 +218,8 @@ func TestConflict_OfAPersonsName(t *testing.T) {
 	}
 }
 
-// Of two who change one link, the second sees both and chooses; a password in between is no reason to ask.
+// If two people change one link, the second sees both values and chooses. A changed password is no
+// conflict.
 func TestConflict_OfAShare(t *testing.T) {
 	w := newTown(t)
 	s := w.shares()[0]

@@ -49,7 +49,7 @@ func newConsoleOver(t *testing.T) (*Console, *app.App, *store.Store, *search.Ind
 	return consoleOver(t, st, index, time.Now)
 }
 
-// consoleOver is a console over a store, by a clock.
+// consoleOver returns a console over a store, with a clock.
 func consoleOver(t *testing.T, st *store.Store, index *search.Index, now func() time.Time) (*Console, *app.App, *store.Store, *search.Index) {
 	t.Helper()
 	a := app.New(app.Config{Store: st, Index: index, Media: media.Folder(t.TempDir()), Now: now, Random: rand.Reader, PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1},
@@ -71,7 +71,7 @@ func testWebhooks(t *testing.T) app.Webhooks {
 		}}
 }
 
-// ask asks for a page. A stream ends as soon as it has begun.
+// ask makes a request. A stream ends at once.
 func ask(t *testing.T, c *Console, r *http.Request, proxies ...netip.Prefix) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -169,13 +169,13 @@ func TestConsole_SaysThatTheSetupIsOpen(t *testing.T) {
 
 func TestSearch_LeadsToTheDocumentAndNamesItsProject(t *testing.T) {
 	w := newTown(t)
-	got := w.look("search?q=docu")
+	got := w.get("search?q=docu")
 	w.wantIn(got, true, `href="`+w.address("/w/{workspace}/documents/{id}")+`"`, ">document in Project<")
 	w.wantIn(got, false, "/0x")
 }
 
-// Folders are found as projects and documents are: without regard to case, in every script, and to
-// how accents are composed. ToLower alone knows neither ß and SS nor a letter and its accent.
+// Folders are found like projects and documents: in every script, without regard to case and to how
+// accents are composed. ToLower alone handles neither ß and SS nor a letter with its accent.
 func TestSearch_FoldsTheNamesOfFolders(t *testing.T) {
 	w := newTown(t)
 	for name, query := range map[string]string{"Straße nach Süden": "STRASSE NACH SU\u0308DEN", "ΟΔΟΣ": "οδος", "ᏣᎳᎩ": "ꮳꮃꭹ"} {
@@ -197,7 +197,7 @@ func TestMany_CountsANoun(t *testing.T) {
 	}
 }
 
-// The vendored files are those that the list names.
+// The list names the vendored files.
 func TestStatic_VendoredFilesAreThoseOfTheList(t *testing.T) {
 	list, err := static.ReadFile("static/VENDORED.md")
 	if err != nil {
@@ -253,7 +253,7 @@ func TestCookie_IsBoundToTheHostWhereTheBrowserCan(t *testing.T) {
 	}
 }
 
-// A browser that came by HTTPS once never tries without. Who has no HTTPS is not locked out.
+// After one request by HTTPS, a browser never uses HTTP again. A service without HTTPS still works.
 func TestConsole_HTTPSStaysWhereTheBrowserHasIt(t *testing.T) {
 	c, _ := newConsole(t)
 	public := func(address string) *Console {
@@ -288,7 +288,7 @@ func TestConsole_HTTPSStaysWhereTheBrowserHasIt(t *testing.T) {
 	}
 }
 
-func TestSignIn_SaysTheSameOfEverybodyAndHowLongToWait(t *testing.T) {
+func TestSignIn_SameAnswerForEveryUserWithTheWait(t *testing.T) {
 	w := newTown(t)
 	w.freeze()
 	try := func(email, password string) *httptest.ResponseRecorder {
@@ -310,9 +310,9 @@ func TestSignIn_SaysTheSameOfEverybodyAndHowLongToWait(t *testing.T) {
 	}
 }
 
-// A browser that was signed in before gets in past the brake that the failures of others put on,
-// also after signing out; another one waits.
-func TestSignIn_ABrowserOfBeforeNeedNotWait(t *testing.T) {
+// After failed sign-ins of others, a browser that was signed in before can sign in at once, also after
+// signing out. Another browser has to wait.
+func TestSignIn_AKnownBrowserNeedNotWait(t *testing.T) {
 	w := newTown(t)
 	w.freeze()
 	try := func(address, password string, cookies ...*http.Cookie) *httptest.ResponseRecorder {
@@ -343,7 +343,7 @@ func TestSignIn_ABrowserOfBeforeNeedNotWait(t *testing.T) {
 	}
 	for i := range 5 {
 		if got := try(fmt.Sprint("192.0.2.20", i), "long enough", device); got.Code != http.StatusSeeOther {
-			t.Errorf("a browser of before: %d", got.Code)
+			t.Errorf("a known browser: %d", got.Code)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// nested is an array in an array, and so on, that deep.
+// nested returns nested arrays of this depth.
 func nested(depth int, inside string) string {
 	return strings.Repeat("[", depth) + inside + strings.Repeat("]", depth)
 }
@@ -35,7 +35,7 @@ func TestPretty_IndentsWhatStaysReadable(t *testing.T) {
 	}
 }
 
-// The length is bounded whatever the endpoint answers.
+// The length is bounded, whatever the endpoint answers.
 func FuzzPretty(f *testing.F) {
 	for _, body := range []string{`{"a":[1,2],"b":"\""}`, nested(40, ""), nested(32, strings.Repeat("1,", 300)+"1"), `"\`, "]},:", "[" + strings.Repeat("{},", 2000) + "1]"} {
 		f.Add(body)
@@ -47,8 +47,8 @@ func FuzzPretty(f *testing.F) {
 	})
 }
 
-// What an endpoint answers is shown as it is when indenting it would be an attack.
-func TestDelivery_AnAnswerOfBracketsStaysAsLong(t *testing.T) {
+// An answer that indenting would make too long is shown unchanged.
+func TestDelivery_DeeplyNestedAnswersAreNotIndented(t *testing.T) {
 	body := nested(8190, "")
 	if got := viewAttempt(sheaf.Attempt{ResponseBody: body}, 0).Body; got != body {
 		t.Errorf("16 KB become %d bytes", len(got))

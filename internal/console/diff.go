@@ -2,22 +2,22 @@ package console
 
 import "strings"
 
-// diffLines is a unified diff, as a page shows it.
+// diffLines is a unified diff.
 type diffLines struct {
 	Lines []diffLine
-	Cut   bool // there is more than a page shows
+	Cut   bool // there are more than shownLines
 }
 
-// diffLine is a line of a diff: what is gone, what came, what stayed, or where a piece begins.
+// diffLine is a line of a diff: deleted, inserted, unchanged, or the head of a hunk.
 type diffLine struct {
 	Kind string // "del", "ins", "same" or "at"
 	Text string // without the sign before it
 }
 
-// shownLines is as much of a diff as somebody reads.
+// shownLines is the number of lines that a page shows.
 const shownLines = 2000
 
-// readDiff makes lines of a unified diff. Its head, which names the two texts, is left out.
+// readDiff splits a unified diff into lines. It leaves out the head, which names the two texts.
 func readDiff(unified string) (d diffLines) {
 	begun := false
 	for line := range strings.Lines(unified) {
@@ -29,21 +29,18 @@ func readDiff(unified string) (d diffLines) {
 		if d.Cut = len(d.Lines) == shownLines; d.Cut {
 			return d
 		}
-		d.Lines = append(d.Lines, newDiffLine(line))
+		out := diffLine{"same", line[1:]}
+		switch line[0] {
+		case '-':
+			out.Kind = "del"
+		case '+':
+			out.Kind = "ins"
+		case '@':
+			out = diffLine{"at", line}
+		case '\\':
+			out = diffLine{"at", strings.TrimPrefix(line, `\ `)}
+		}
+		d.Lines = append(d.Lines, out)
 	}
 	return d
-}
-
-func newDiffLine(line string) diffLine {
-	switch line[0] {
-	case '-':
-		return diffLine{"del", line[1:]}
-	case '+':
-		return diffLine{"ins", line[1:]}
-	case '@':
-		return diffLine{"at", line}
-	case '\\':
-		return diffLine{"at", strings.TrimPrefix(line, `\ `)}
-	}
-	return diffLine{"same", line[1:]}
 }

@@ -11,11 +11,11 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// rightToLeft marks every name of the town: a letter that is written from right to left.
+// rightToLeft is in every name of the town: a letter that is written from right to left.
 const rightToLeft = "שם"
 
-// Every name stands in an element with a direction of its own, so that one from the right to the left
-// does not turn the words around it.
+// Every name is in an element with its own direction, so that a right-to-left name does not change
+// the order of the words around it.
 func TestNames_HaveADirectionOfTheirOwn(t *testing.T) {
 	w := newTown(t)
 	w.renameAll()
@@ -32,7 +32,7 @@ func TestNames_HaveADirectionOfTheirOwn(t *testing.T) {
 	}
 }
 
-// renameAll gives every record of the town a name from the right to the left.
+// renameAll gives every record of the town a right-to-left name.
 func (w *town) renameAll() {
 	w.Helper()
 	ctx, name := w.Context(), func(noun string) sheaf.Opt[string] { return sheaf.Some(rightToLeft + " " + noun) }
@@ -56,11 +56,11 @@ func (w *town) renameAll() {
 	}
 }
 
-// undirected are the texts with a name that no element around them gives a direction.
+// undirected returns the texts with a name that are in no element with a direction.
 func undirected(n *html.Node, directed bool) (out []string) {
 	if n.Type == html.ElementNode {
 		if n.Data == "title" || n.Data == "script" || n.Data == "pre" || n.Data == "code" {
-			return nil // of the window, or what a program reads
+			return nil // the title of the window, or a text for programs
 		}
 		directed = directed || n.Data == "bdi"
 		for _, a := range n.Attr {

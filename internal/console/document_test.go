@@ -13,7 +13,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// send posts a form of the owner's.
+// send posts a form as the owner.
 func (w *town) send(path string, form url.Values) *httptest.ResponseRecorder {
 	w.Helper()
 	r := httptest.NewRequest(http.MethodPost, w.address(path), strings.NewReader(form.Encode()))
@@ -22,7 +22,7 @@ func (w *town) send(path string, form url.Values) *httptest.ResponseRecorder {
 	return ask(w.T, w.c, r)
 }
 
-// text is the document of the town with its text.
+// text returns the document of the town with its text.
 func (w *town) text() sheaf.DocumentText {
 	w.Helper()
 	d, err := w.a.DocumentText(w.Context(), w.caller, sheaf.DocumentID(w.ids["documents"]))
@@ -30,7 +30,7 @@ func (w *town) text() sheaf.DocumentText {
 	return d
 }
 
-// rewrite gives the document of the town another text, as somebody else does.
+// rewrite changes the text of the document of the town, as another person would.
 func (w *town) rewrite(text string) {
 	w.Helper()
 	_, err := w.a.UpdateDocument(w.Context(), w.caller, sheaf.DocumentID(w.ids["documents"]), sheaf.DocumentChange{Content: sheaf.Some(text)}, sheaf.Match{})
@@ -39,7 +39,7 @@ func (w *town) rewrite(text string) {
 
 const documentPath = "/w/{workspace}/documents/{id}"
 
-// edited is the form of the document, begun at a revision.
+// edited returns the form of the document with a revision.
 func edited(revision int64, content string) url.Values {
 	return url.Values{"title": {"Document"}, "content": {content}, "revision": {strconv.FormatInt(revision, 10)}}
 }
@@ -74,7 +74,8 @@ func TestEditor_SavesWithTheRevisionItBeganWith(t *testing.T) {
 	}
 }
 
-// Somebody saved meanwhile: nothing is written, and the page has both texts and the new revision.
+// If another person saved meanwhile, nothing is written, and the page has both texts and the new
+// revision.
 func TestEditor_ShowsBothTextsWhenSomebodySavedMeanwhile(t *testing.T) {
 	w := newTown(t)
 	began := w.text().Revision
@@ -96,7 +97,7 @@ func TestEditor_ShowsBothTextsWhenSomebodySavedMeanwhile(t *testing.T) {
 	}
 }
 
-// What was written into a document that somebody deleted meanwhile becomes a new one.
+// If another person deleted the document meanwhile, the text can be saved as a new document.
 func TestEditor_KeepsWhatWasWrittenIntoADeletedDocument(t *testing.T) {
 	w := newTown(t)
 	began := w.text().Revision
@@ -109,7 +110,7 @@ func TestEditor_KeepsWhatWasWrittenIntoADeletedDocument(t *testing.T) {
 }
 
 // A text whose lines end with CR LF keeps them when only the title is changed.
-func TestEditor_LeavesATextAloneThatNobodyTouched(t *testing.T) {
+func TestEditor_KeepsAnUntouchedText(t *testing.T) {
 	w := newTown(t)
 	w.rewrite("\none\r\ntwo\r\n")
 	page := w.ask(http.MethodGet, w.address(documentPath+"/edit"), w.owner).Body.String()
@@ -126,7 +127,7 @@ func TestEditor_LeavesATextAloneThatNobodyTouched(t *testing.T) {
 
 func TestEditor_TakesTheLongestTextAndNoLonger(t *testing.T) {
 	w := newTown(t)
-	longest := strings.Repeat("\n", sheaf.MaxContent-1) + "x" // the most that a form makes of it
+	longest := strings.Repeat("\n", sheaf.MaxContent-1) + "x" // the longest form of a text
 	if got := w.send(documentPath, edited(w.text().Revision, strings.ReplaceAll(longest, "\n", "\r\n"))); got.Code != http.StatusSeeOther || w.text().Content != longest {
 		t.Fatalf("the longest text gets %d", got.Code)
 	}
@@ -139,7 +140,7 @@ func TestEditor_TakesTheLongestTextAndNoLonger(t *testing.T) {
 	}
 }
 
-// Faults stand at their field, and the field is described by them.
+// A fault is shown at its field, and describes the field for screen readers.
 func TestEditor_ShowsAFaultAtItsField(t *testing.T) {
 	w := newTown(t)
 	form := edited(w.text().Revision, "kept")
@@ -193,7 +194,7 @@ func TestVersions_ListCompareAndRestore(t *testing.T) {
 	}
 }
 
-// crumbs are the links that say where a page is, each by its text, with the address of the last.
+// crumbs returns the texts of the links that show where a page is, and the address of the last.
 func crumbs(t *testing.T, page string) (out []string, last string) {
 	t.Helper()
 	_, rest, ok := strings.Cut(page, `<nav class="crumbs"`)
@@ -211,8 +212,8 @@ func crumbs(t *testing.T, page string) (out []string, last string) {
 	return out, last
 }
 
-// Every page about a document says where that is, in the same words: also its editor, the pages that ask, and those that a refused form
-// comes back on.
+// Every page about a document shows where it is, in the same way: also its editor, the pages that
+// ask for confirmation, and those that show a refused form again.
 func TestDocument_EveryPageSaysWhereItIs(t *testing.T) {
 	w := newTown(t)
 	w.rewrite("text")
@@ -239,14 +240,14 @@ func TestDocument_EveryPageSaysWhereItIs(t *testing.T) {
 			t.Errorf("%s leads to %s: %s", path, last, diff)
 		}
 	}
-	// A title that was refused is none; a new document says where it will be.
+	// A refused title is not shown. A new document shows where it will be.
 	for path, page := range map[string]string{"a refused title": w.send(documentPath, refused).Body.String(),
-		"a new one": w.look("documents/new?in=" + w.ids["projects"]), "a project's share": w.look("projects/" + w.ids["projects"] + "/share")} {
+		"a new one": w.get("documents/new?in=" + w.ids["projects"]), "a project's share": w.get("projects/" + w.ids["projects"] + "/share")} {
 		if got, _ := crumbs(t, page); !cmp.Equal(place, got) {
 			t.Errorf("%s is at %q", path, got)
 		}
 	}
-	// In a dialog the page below says it.
+	// In a dialog the page below shows it.
 	dialog := w.ask(http.MethodGet, document+"/share", w.owner, func(r *http.Request) {
 		r.Header.Set("HX-Request", "true")
 		r.Header.Set("HX-Target", "dialog-body")
@@ -286,7 +287,7 @@ func TestSearch_MarksHitsByTheirRanges(t *testing.T) {
 	}
 }
 
-func TestSearch_FindsAndTellsWhatIsWrong(t *testing.T) {
+func TestSearch_FindsAndReportsAnInvalidQuery(t *testing.T) {
 	w := newTown(t)
 	_, err := w.a.UpdateDocument(t.Context(), w.caller, sheaf.DocumentID(w.ids["documents"]), sheaf.DocumentChange{Description: sheaf.Some("The quick <brown> fox")}, sheaf.Match{})
 	w.must(err)

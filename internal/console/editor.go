@@ -9,26 +9,27 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// documentForm is the editor: of a new document, or of one that is there.
+// documentForm is the editor of a new document, or of a stored one.
 type documentForm struct {
-	ID          sheaf.DocumentID // empty: a new one
+	ID          sheaf.DocumentID // empty for a new document
 	Title       string
 	Description string
 	Content     string
 	Project     sheaf.ProjectID
-	Projects    pick      // that it may be in
-	Typed       bool      // the fields have what the person typed, not what is stored
-	Conflict    *conflict // somebody saved meanwhile
+	Parent      sheaf.DocumentID // the document above a new one; empty for none
+	Projects    pick             // to choose from
+	Typed       bool             // the fields have what the person typed, not what is stored
+	Conflict    *conflict        // nil unless another person saved the document meanwhile
 	basis
 }
 
-// fields are those of the form that have one value. The text is compared line by line.
+// fields returns the fields except the text, which is compared line by line.
 func (f documentForm) fields() []field {
 	return []field{{Name: "title", Label: "Title", Value: f.Title}, {Name: "description", Label: "Description", Value: f.Description},
 		{Name: "project", Label: "Project", Value: string(f.Project), Shown: f.Projects.Now()}}
 }
 
-// conflict is what somebody else saved while the person was writing.
+// conflict is the version that another person saved while the person was writing.
 type conflict struct {
 	Saved sheaf.DocumentText
 	By    string
@@ -36,7 +37,7 @@ type conflict struct {
 	Note  string    // why there is no diff
 }
 
-// showEditor shows the form as it is stored.
+// showEditor shows the form with the stored values.
 func (v *visit) showEditor(f documentForm) (err error) {
 	if f.Projects, err = v.pickProjects(f.Project, ""); err != nil {
 		return err
@@ -47,13 +48,31 @@ func (v *visit) showEditor(f documentForm) (err error) {
 	return v.show(http.StatusOK, "document-form", f)
 }
 
-// editorAgain shows the form with what was typed, and what was wrong with it.
+// editorAgain shows the form with what was typed, and the error if cause is not nil.
 func (v *visit) editorAgain(f documentForm, cause error) (err error) {
 	if f.Projects, err = v.pickProjects(f.Project, v.field("find-project")); err != nil {
 		return err
 	}
 	if err := v.locate(f.Project); err != nil {
 		return err
+	}
+	if f.ID != "" {
+		d, err := v.console.app.Document(v.r.Context(), v.caller, f.ID)
+		if err != nil {
+			return err
+		}
+		if err := v.locateAbove(d.ParentID); err != nil {
+			return err
+		}
+	} else if f.Parent != "" {
+		if err := v.locateAbove(&f.Parent); err != nil {
+			return err
+		}
+		if len(v.above) == 0 {
+			f.Parent = ""
+			cause = &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
+				Text: "The document above this one was deleted while you were writing. Save again to put this one at the top level of its project"}
+		}
 	}
 	f.Typed = true
 	if cause == nil {
@@ -62,28 +81,48 @@ func (v *visit) editorAgain(f documentForm, cause error) (err error) {
 	return v.again("document-form", f, cause)
 }
 
-// newDocument answers GET /w/{workspace}/documents/new: it shows an empty editor.
+// newDocument answers GET /w/{workspace}/documents/new: an empty editor. The parameter "in" names the
+// project of the new document, or "below" the document that it goes below.
 func (c *Console) newDocument(v *visit) error {
-	id, _ := sheaf.ParseUUID(v.r.URL.Query().Get("in"))
-	return v.showEditor(documentForm{Project: sheaf.ProjectID(id)})
+	q := v.r.URL.Query()
+	if q.Get("below") == "" {
+		id, _ := sheaf.ParseUUID(q.Get("in"))
+		return v.showEditor(documentForm{Project: sheaf.ProjectID(id)})
+	}
+	id, err := asID(sheaf.DocumentID(q.Get("below")), "document")
+	if err != nil {
+		return err
+	}
+	above, err := c.app.Document(v.r.Context(), v.caller, id.Value)
+	if err != nil {
+		return err
+	}
+	if err := v.locateAbove(&above.ID); err != nil {
+		return err
+	}
+	return v.showEditor(documentForm{Project: sheaf.ProjectID(projectIDOf(above)), Parent: above.ID})
 }
 
-// documentForm reads the form of a document.
+// documentForm reads the form, and returns the change that it asks for.
 func (v *visit) documentForm() (documentForm, sheaf.DocumentChange, error) {
 	f := documentForm{Title: v.typed("title"), Description: v.typed("description"), Content: v.field("content"), Project: sheaf.ProjectID(v.typed("project"))}
 	f.basis = v.basis(f.fields())
 	project, err := asID(f.Project, "project")
-	return f, sheaf.DocumentChange{Title: sheaf.Some(f.Title), Description: v.typedOr("description"), ProjectID: project, Content: sheaf.Some(f.Content)}, err
+	return f, sheaf.DocumentChange{Title: sheaf.Some(f.Title), Description: v.typedOpt("description"), ProjectID: project, Content: sheaf.Some(f.Content)}, err
 }
 
-// looksFor reports whether the form is sent to find a project to choose, and not to be saved: so it
-// works where no script finds it meanwhile.
-func (v *visit) looksFor() bool { return v.field("find") != "" }
-
-// createDocument answers POST /w/{workspace}/documents: it makes a document.
+// createDocument answers POST /w/{workspace}/documents: it creates a document. If the field "find"
+// is set, the form was sent only to search for a project, by a browser without scripts.
 func (c *Console) createDocument(v *visit) error {
 	form, change, err := v.documentForm()
-	if err != nil || v.looksFor() {
+	if parent := v.field("parent"); parent != "" {
+		id, bad := asID(sheaf.DocumentID(parent), "document")
+		if bad != nil {
+			return bad
+		}
+		form.Parent, change.ParentID = id.Value, id
+	}
+	if err != nil || v.field("find") != "" {
 		return v.editorAgain(form, err)
 	}
 	d, err := c.app.CreateDocument(v.r.Context(), v.caller, change)
@@ -93,43 +132,38 @@ func (c *Console) createDocument(v *visit) error {
 	return v.saved(d)
 }
 
-// saved leads to the page of the document. The header is for the script that stays in the editor.
+// saved redirects to the page of the document. The header is for the script that stays in the
+// editor.
 func (v *visit) saved(d sheaf.Document) error {
 	v.Header().Set("Sheaf-Revision", strconv.FormatInt(d.Revision, 10))
 	return v.done(v.at("documents", string(d.ID)) + "?saved")
 }
 
-// editDocument answers GET /w/{workspace}/documents/{id}/edit: it shows the editor of a document.
+// editDocument answers GET /w/{workspace}/documents/{id}/edit: the editor of a document.
 func (c *Console) editDocument(v *visit) error {
-	d, err := v.textOf()
+	d, err := find(v, "document", c.app.DocumentText)
 	if err != nil {
+		return err
+	}
+	if err := v.locateAbove(d.ParentID); err != nil {
 		return err
 	}
 	return v.showEditor(formOfDocument(d))
 }
 
-// formOfDocument is the editor of a document as it is stored.
+// formOfDocument returns the editor with the document's stored values.
 func formOfDocument(d sheaf.DocumentText) documentForm {
 	f := documentForm{ID: d.ID, Title: d.Title, Description: text(d.Description), Content: d.Content}
 	if d.ProjectID != nil {
 		f.Project = *d.ProjectID
 	}
-	f.basis = basisOf(d.Revision, f.fields())
+	f.basis = basis{Revision: d.Revision, Was: f.fields()}
 	return f
 }
 
-// revision is what the document was when the form was made. A form has it always.
-func (v *visit) revision() (int64, error) {
-	n, err := strconv.ParseInt(v.field("revision"), 10, 64)
-	if err != nil {
-		return 0, errForm
-	}
-	return n, nil
-}
-
-// updateDocument answers POST /w/{workspace}/documents/{id}: it saves what was written, unless
-// somebody else saved since the person began. Whatever is refused, the form comes back with what was
-// typed.
+// updateDocument answers POST /w/{workspace}/documents/{id}: it saves the form, unless another
+// person saved the document since the form was made. If it is refused, the form comes back with
+// what was typed.
 func (c *Console) updateDocument(v *visit) error {
 	id, err := id[sheaf.DocumentID](v, "document")
 	if err != nil {
@@ -147,42 +181,38 @@ func (c *Console) updateDocument(v *visit) error {
 	if fault == nil {
 		_, fault = v.revision()
 	}
-	if fault != nil || v.looksFor() {
+	if fault != nil || v.field("find") != "" {
 		return v.editorAgain(form, fault)
 	}
-	return v.save(form, change, before)
-}
-
-// save saves over before, if the person began with that.
-func (v *visit) save(form documentForm, change sheaf.DocumentChange, before sheaf.DocumentText) error {
 	if asForm(before.Content) == form.Content {
-		change.Content = sheaf.Opt[string]{} // else its CR LF would become LF though nobody touched them
+		change.Content = sheaf.Opt[string]{} // otherwise CR LF in an unchanged text would become LF
 	}
-	d, err := v.console.app.UpdateDocument(v.r.Context(), v.caller, form.ID, change, form.match())
+	d, err := c.app.UpdateDocument(v.r.Context(), v.caller, form.ID, change, sheaf.Match{Asked: true, Revisions: []int64{form.Revision}})
 	switch {
 	case sheaf.KindOf(err) == sheaf.PreconditionFailed:
-		return v.bothTexts(form)
+		return v.showConflict(form)
 	case err != nil:
 		return v.editorAgain(form, err)
 	}
 	return v.saved(d)
 }
 
-// asForm is a text as a form sends it back: every line ends with LF.
+// asForm returns the text as a form sends it back: every line ends with LF.
 func asForm(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 }
 
-// editorOfDeleted keeps what was written into a document that is gone: the form makes a new one.
+// editorOfDeleted shows the form with the text that was written into a document that is now
+// deleted. Saving it creates a new document.
 func (v *visit) editorOfDeleted(form documentForm) error {
 	form.ID, form.basis = "", basis{}
 	return v.editorAgain(form, &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
-		Text: "The document was deleted while you were writing. What you wrote is below: save it as a new document"})
+		Text: "The document was deleted while you were writing. Your text is below: save it as a new document"})
 }
 
-// bothTexts shows what somebody saved meanwhile beside what was typed. The form now begins with what
-// is saved, so that saving it again is a choice.
-func (v *visit) bothTexts(form documentForm) error {
+// showConflict shows the text that another person saved meanwhile beside the one that was typed.
+// The form's base is now the saved version, so saving it again replaces that deliberately.
+func (v *visit) showConflict(form documentForm) error {
 	saved, err := v.console.app.DocumentText(v.r.Context(), v.caller, form.ID)
 	if sheaf.KindOf(err) == sheaf.NotFound {
 		return v.editorOfDeleted(form)
@@ -209,7 +239,27 @@ func (v *visit) bothTexts(form documentForm) error {
 	if form.Projects, err = v.pickProjects(form.Project, ""); err != nil {
 		return err
 	}
-	form.Conflict, form.basis = x, form.over(saved.Revision, form.fields(), stored.fields())
+	form.Conflict, form.basis = x, form.rebase(saved.Revision, form.fields(), stored.fields())
 	return v.editorAgain(form, &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,
 		Text: "while you were writing, " + x.By + " saved this document. Nothing is lost: both texts are below"})
+}
+
+// preview answers POST /w/{workspace}/documents/preview: the HTML of the text in the editor's form.
+// It changes nothing.
+func (c *Console) preview(v *visit) error {
+	text := v.field("content")
+	if err := sheaf.CheckContent("content", text); err != nil {
+		return err
+	}
+	html, err := v.renderText(text)
+	if err != nil {
+		return err
+	}
+	if err := overloaded(v.HoldAnswer(len(html))); err != nil {
+		return err
+	}
+	v.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.WriteHeader(http.StatusOK)
+	v.Write([]byte(html))
+	return nil
 }

@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"errors"
-	"html/template"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,14 +11,13 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// What is wrong with a form stands at its field, in the words of the field's label, and the field has the
-// focus. What is wrong with no field of the form stands above it.
+// A fault of a form is shown at its field, in the words of the field's label, and the field has the
+// focus. A fault that is about no field of the form is shown above it.
 
-// input is how forms show a field of the API: the name of the element, and its label.
+// input is the element of a form for a field of the API, and its label.
 type input struct{ name, label string }
 
-// inputs are the fields whose rules a form may break, by the field of an error, or by the noun that was
-// not found.
+// inputs has the elements by the field of an error, or by the noun that was not found.
 var inputs = map[string]input{
 	"name": {"name", "Name"}, "title": {"title", "Title"}, "description": {"description", "Description"}, "content": {"content", "The text"},
 	"project_id": {"project", "Project"}, "project": {"project", "Project"}, "folder_id": {"folder", "The folder"}, "parent_id": {"parent", "The folder"},
@@ -30,7 +28,7 @@ var inputs = map[string]input{
 	"color_primary": {"color", "Color"}, "footer": {"footer", "Footer"}, "font": {"font", "Font"}, "logo_media_id": {"logo", "Logo"}, "medium": {"logo", "Logo"},
 }
 
-// formFields are the elements of each page's forms at which a fault is shown.
+// formFields are the elements of each page's forms that can show a fault.
 var formFields = map[string][]string{
 	"project-form":  {"name", "description", "color", "icon"},
 	"folder-form":   {"name", "color"},
@@ -49,23 +47,20 @@ var formFields = map[string][]string{
 
 // fault is what is wrong with a form.
 type fault struct {
-	Text string // a sentence; empty when nothing is
-	At   string // the element of the form that it is about; empty where it is none
+	Text string // a sentence; empty if nothing is wrong
+	At   string // the element of the form that it is about; empty for none
 }
 
-// faultIn is what an error says about a form of that page.
+// faultIn returns the fault that an error means for a form of the page.
 func faultIn(page string, e *sheaf.Error) fault {
 	out := fault{Text: sentence(e)}
-	if in, ok := inputs[fieldIn(e)]; ok && slices.Contains(formFields[page], in.name) {
+	if in, ok := inputs[cmp.Or(e.Field, e.Noun)]; ok && slices.Contains(formFields[page], in.name) {
 		out.At = in.name
 	}
 	return out
 }
 
-// fieldIn returns the key of inputs for the error: its field, or the noun that was not found.
-func fieldIn(e *sheaf.Error) string { return cmp.Or(e.Field, e.Noun) }
-
-// faultOf is what a rule says about what was typed, as a sentence; of any other error it is empty.
+// faultOf returns the text of a *sheaf.Error as a sentence, and "" for any other error.
 func faultOf(err error) string {
 	var refusal *sheaf.Error
 	if !errors.As(err, &refusal) {
@@ -74,13 +69,16 @@ func faultOf(err error) string {
 	return sentence(refusal)
 }
 
-// sentence makes a rule's text, which is for the API, one for a page: it calls the field as its label does.
+// sentence turns the text of an error, which is written for the API, into a sentence for a page. If
+// the text begins with the name of a field, it puts the field's label there.
 func sentence(e *sheaf.Error) string {
-	s := e.Text
+	s, field := e.Text, cmp.Or(e.Field, e.Noun)
 	if e.Person != "" {
 		s = e.Person
-	} else if in, ok := inputs[fieldIn(e)]; ok && e.Kind == sheaf.Invalid {
-		s = relabel(s, fieldIn(e), in.label)
+	} else if in, ok := inputs[field]; ok && e.Kind == sheaf.Invalid {
+		if rest, begins := strings.CutPrefix(s, field); begins && (rest == "" || rest[0] == ' ' || rest[0] == ':') {
+			s = in.label + rest
+		}
 	}
 	first, size := utf8.DecodeRuneInString(s)
 	if size == 0 {
@@ -93,19 +91,11 @@ func sentence(e *sheaf.Error) string {
 	return s
 }
 
-// relabel puts the label in the place of the field's name, with which the text begins.
-func relabel(text, field, label string) string {
-	rest, ok := strings.CutPrefix(text, field)
-	if !ok || rest != "" && rest[0] != ' ' && rest[0] != ':' {
-		return text
-	}
-	return label + rest
+// typedTwice reports whether both fields have the same password. A program may leave out the second
+// one.
+func (v *visit) typedTwice() bool {
+	form := v.r.PostForm
+	return !form.Has("again") || form.Get("password") == form.Get("again")
 }
 
-// invalid marks the element at which the page's fault is: it has the focus, and its text is read with it.
-func invalid(p page, name string) template.HTMLAttr {
-	if p.Fault.At != name {
-		return ""
-	}
-	return ` aria-invalid="true" aria-describedby="fault" autofocus` // #nosec G203 -- it is a constant
-}
+var errPasswordsDiffer = sheaf.InvalidField("again", "The two passwords differ. Type the same one twice.")

@@ -8,8 +8,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// What is wrong stands at its field, in the words of its label, and the field alone has the focus.
-func TestFault_StandsAtItsFieldInTheWordsOfItsLabel(t *testing.T) {
+// A fault is shown at its field, in the words of its label, and only that field has the focus.
+func TestFault_IsShownAtItsFieldWithItsLabel(t *testing.T) {
 	w := newTown(t)
 	for _, test := range []struct {
 		path  string
@@ -44,8 +44,8 @@ func TestFault_StandsAtItsFieldInTheWordsOfItsLabel(t *testing.T) {
 	}
 }
 
-// What is wrong with a move is told without the API's words.
-func TestFault_OfAMoveSpeaksOfFolders(t *testing.T) {
+// The error of a move does not use the API's words.
+func TestFault_OfAMoveUsesTheWordsOfTheConsole(t *testing.T) {
 	w := newTown(t)
 	form := w.fieldsOf("/w/{workspace}/folders/{id}/move", url.Values{"parent": {w.ids["folders"]}})
 	page := w.sendAs(w.owner, "/w/{workspace}/folders/{id}/move", form).Body.String()
@@ -53,7 +53,7 @@ func TestFault_OfAMoveSpeaksOfFolders(t *testing.T) {
 	w.wantIn(page, false, "arent_id")
 }
 
-// A page that says at which fields it shows faults has the place for each: else one would be lost.
+// A page has an element for the fault of each field in formFields: otherwise a fault would be lost.
 func TestFault_EveryFieldHasItsPlace(t *testing.T) {
 	for page, fields := range formFields {
 		source, err := pageFiles.ReadFile("pages/" + page + ".html")

@@ -17,11 +17,11 @@ func (w *town) filter() *sheaf.Filter {
 	return s.Filter
 }
 
-// What a webhook hears of is shown by name, found by search, added and removed.
+// The records of a filter are shown by name, found by search, added and removed.
 func TestFilter_IsSeenAndEdited(t *testing.T) {
 	w := newTown(t)
 	page := w.address("/w/{workspace}/webhooks/{id}/filter")
-	look := func(who, query string) string {
+	get := func(who, query string) string {
 		got := w.ask(http.MethodGet, page+query, who)
 		if got.Code != http.StatusOK {
 			t.Fatalf("%d %s", got.Code, got.Body)
@@ -36,21 +36,21 @@ func TestFilter_IsSeenAndEdited(t *testing.T) {
 		}
 		return got.Body.String()
 	}
-	w.wantIn(look(w.owner, ""), true, "It hears of everything", "Find what to add")
-	w.wantIn(look(w.member, ""), false, "Find what to add")
+	w.wantIn(get(w.owner, ""), true, "It gets all events", "Find what to add")
+	w.wantIn(get(w.member, ""), false, "Find what to add")
 	project := w.project()
 	key := inProject + ":" + string(project.ID)
-	w.wantIn(look(w.owner, "?q="+url.QueryEscape(project.Name)), true, key, "Add "+project.Name)
+	w.wantIn(get(w.owner, "?q="+url.QueryEscape(project.Name)), true, key, "Add "+project.Name)
 	change("add", key, http.StatusSeeOther)
 	change("add", inFolder+":"+w.ids["folders"], http.StatusSeeOther)
 	change("add", ofRecord+":"+w.ids["documents"], http.StatusSeeOther)
 	if f := w.filter(); f == nil || len(f.Projects) != 1 || len(f.Folders) != 1 || len(f.Resources) != 1 {
 		t.Fatalf("the filter is %+v", f)
 	}
-	w.wantIn(look(w.owner, ""), true, project.Name, "Remove "+project.Name)
-	w.wantIn(look(w.owner, "?q="+url.QueryEscape(project.Name)), false, "Add "+project.Name+"\"")
-	w.wantIn(look(w.member, ""), true, project.Name)
-	w.wantIn(look(w.member, ""), false, "Remove "+project.Name)
+	w.wantIn(get(w.owner, ""), true, project.Name, "Remove "+project.Name)
+	w.wantIn(get(w.owner, "?q="+url.QueryEscape(project.Name)), false, "Add "+project.Name+"\"")
+	w.wantIn(get(w.member, ""), true, project.Name)
+	w.wantIn(get(w.member, ""), false, "Remove "+project.Name)
 	w.wantIn(w.ask(http.MethodGet, w.address("/w/{workspace}/webhooks/{id}"), w.owner).Body.String(), true, "Sent for 1 project, 1 folder and 1 record alone.", "/filter")
 	w.wantIn(change("add", inProject+":00000000-0000-7000-8000-000000000000", http.StatusNotFound), true, project.Name)
 	change("add", "project:x", http.StatusBadRequest)
@@ -62,7 +62,7 @@ func TestFilter_IsSeenAndEdited(t *testing.T) {
 	}
 }
 
-// Two people who add at once lose nothing, and what is deleted stays in the filter.
+// If two people add at once, nothing is lost. A deleted record stays in the filter.
 func TestFilter_OfTwoAtOnce(t *testing.T) {
 	w := newTown(t)
 	page := w.address("/w/{workspace}/webhooks/{id}/filter")
@@ -81,7 +81,7 @@ func TestFilter_OfTwoAtOnce(t *testing.T) {
 	}
 	w.must(w.a.DeleteProject(w.Context(), w.caller, w.project().ID, sheaf.Match{}))
 	got := w.ask(http.MethodGet, page, w.owner).Body.String()
-	if !strings.Contains(got, "no longer there") {
+	if !strings.Contains(got, "or deleted") {
 		t.Errorf("what is deleted is not named: %s", got)
 	}
 }

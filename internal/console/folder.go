@@ -1,67 +1,52 @@
 package console
 
 import (
-	"context"
 	"net/http"
 
-	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
 // folderPage is the data of folder.html.
 type folderPage struct {
-	Folder   sheaf.Folder
-	Folders  []branch
-	Inside   listing // of the folders
-	Projects []sheaf.Project
-	Looks    []sheaf.Branding
-	Filed    listing // of the projects, or brandings
-	Plan     bool    // the plan includes making brandings
+	Folder    sheaf.Folder
+	Folders   []branch
+	Inside    listing // of the folders
+	Projects  []sheaf.Project
+	Brandings []sheaf.Branding
+	Filed     listing // of the projects, or brandings
+	Plan      bool    // the plan includes making brandings
 }
 
-// Count is how many projects or brandings are right in it.
+// Count returns the number of projects or brandings directly in the folder.
 func (p folderPage) Count() int64 { return p.Folder.Filed() }
 
-// folderOf finds the folder in the path, or NotFound.
-func (v *visit) folderOf() (sheaf.Folder, error) {
-	id, err := id[sheaf.FolderID](v, "folder")
-	if err != nil {
-		return sheaf.Folder{}, err
-	}
-	return v.console.app.Folder(v.r.Context(), v.caller, id)
-}
-
-// folder shows what is in a folder.
+// folder answers GET /w/{workspace}/folders/{id}: the folders in a folder, and its projects or
+// brandings.
 func (c *Console) folder(v *visit) error {
-	f, err := v.folderOf()
+	f, err := find(v, "folder", c.app.Folder)
 	if err != nil {
 		return err
 	}
-	data := folderPage{Folder: f, Plan: v.mayMakeBrandings()}
-	if err := v.fillFolder(&data); err != nil {
+	p := folderPage{Folder: f, Plan: v.mayMakeBrandings(), Inside: v.listing("folder", "folders", folderPart, treeOrders),
+		Filed: v.listing(string(f.EntityType), "from", listPage, treeOrders)}
+	in := sheaf.Some(f.ID)
+	if p.Folders, err = v.listFolders(&p.Inside, f.EntityType, in); err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "folder", string(f.ID), data)
+	if f.EntityType == sheaf.BrandingFolder {
+		p.Brandings, err = v.listBrandings(&p.Filed, in)
+	} else {
+		p.Projects, err = v.listProjects(&p.Filed, in)
+	}
+	if err != nil {
+		return err
+	}
+	return v.showWithTree(http.StatusOK, "folder", string(f.ID), p)
 }
 
-// fillFolder reads what is in a folder: folders, and what it is for.
-func (v *visit) fillFolder(p *folderPage) (err error) {
-	in := sheaf.Some(p.Folder.ID)
-	p.Inside, p.Filed = v.shelf("folder", "folders", folderPart), v.shelf(string(p.Folder.EntityType), "from", listPage)
-	if p.Folders, err = v.listFolders(&p.Inside, p.Folder.EntityType, in); err != nil {
-		return err
-	}
-	if p.Folder.EntityType == sheaf.BrandingFolder {
-		p.Looks, err = v.listBrandings(&p.Filed, in)
-		return err
-	}
-	p.Projects, err = v.listProjects(&p.Filed, in)
-	return err
-}
-
-// folderForm is for a new folder, or a change of one.
+// folderForm is the form of a new folder, or of a change.
 type folderForm struct {
-	ID     sheaf.FolderID // empty: a new one
+	ID     sheaf.FolderID // empty for a new folder
 	Name   string
 	Color  string
 	Type   sheaf.EntityType
@@ -70,37 +55,31 @@ type folderForm struct {
 	basis
 }
 
-// fields are those of the form that change the folder.
+// fields returns the fields that change the folder.
 func (f folderForm) fields() []field {
 	return []field{{Name: "name", Label: "Name", Value: f.Name}, {Name: "color", Label: "Colour", Value: f.Color}}
 }
 
-// formOfFolder is the form of a folder as it is stored.
+// formOfFolder returns the form with the folder's stored values.
 func formOfFolder(x sheaf.Folder) folderForm {
 	f := folderForm{ID: x.ID, Name: x.Name, Color: x.Color, Type: x.EntityType}
-	f.basis = basisOf(x.Revision, f.fields())
+	f.basis = basis{Revision: x.Revision, Was: f.fields()}
 	return f
 }
 
-// newFolder answers GET /w/{workspace}/folders/new: it shows an empty form.
+// newFolder answers GET /w/{workspace}/folders/new: an empty form.
 func (c *Console) newFolder(v *visit) error {
-	q := v.r.URL.Query()
-	f := folderForm{Color: sheaf.DefaultFolderColor, Type: sheaf.ProjectFolder}
-	if sheaf.EntityType(q.Get("type")) == sheaf.BrandingFolder {
+	in, err := v.folderIn()
+	if err != nil {
+		return err
+	}
+	f := folderForm{Color: sheaf.DefaultFolderColor, Type: sheaf.ProjectFolder, Parent: in.ID, Inside: in.Name}
+	if in.ID != "" {
+		f.Type = in.EntityType
+	} else if sheaf.EntityType(v.r.URL.Query().Get("type")) == sheaf.BrandingFolder {
 		f.Type = sheaf.BrandingFolder
 	}
-	if parent := q.Get("in"); parent != "" {
-		id, ok := sheaf.ParseUUID(parent)
-		if !ok {
-			return sheaf.Missing("folder")
-		}
-		in, err := c.app.Folder(v.r.Context(), v.caller, sheaf.FolderID(id))
-		if err != nil {
-			return err
-		}
-		f.Parent, f.Inside, f.Type = in.ID, in.Name, in.EntityType
-	}
-	return v.showBeside(http.StatusOK, "folder-form", "", f)
+	return v.showWithTree(http.StatusOK, "folder-form", "", f)
 }
 
 // folderForm reads the form of a folder.
@@ -118,7 +97,7 @@ func (c *Console) createFolder(v *visit) error {
 	if err != nil {
 		return v.again("folder-form", form, err)
 	}
-	f, err := c.app.CreateFolder(v.r.Context(), v.caller, sheaf.FolderChange{Name: sheaf.Some(form.Name), Color: v.typedOr("color"),
+	f, err := c.app.CreateFolder(v.r.Context(), v.caller, sheaf.FolderChange{Name: sheaf.Some(form.Name), Color: v.typedOpt("color"),
 		EntityType: sheaf.Some(string(form.Type)), ParentID: parent})
 	if err != nil {
 		return v.again("folder-form", form, err)
@@ -126,13 +105,13 @@ func (c *Console) createFolder(v *visit) error {
 	return v.done(v.at("folders", string(f.ID)))
 }
 
-// editFolder answers GET /w/{workspace}/folders/{id}/edit: it shows the form of a folder.
+// editFolder answers GET /w/{workspace}/folders/{id}/edit: the form of a folder.
 func (c *Console) editFolder(v *visit) error {
-	f, err := v.folderOf()
+	f, err := find(v, "folder", c.app.Folder)
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "folder-form", string(f.ID), formOfFolder(f))
+	return v.showWithTree(http.StatusOK, "folder-form", string(f.ID), formOfFolder(f))
 }
 
 // updateFolder answers POST /w/{workspace}/folders/{id}: it changes a folder.
@@ -143,13 +122,13 @@ func (c *Console) updateFolder(v *visit) error {
 	}
 	form := v.folderForm()
 	form.ID = id
-	change := sheaf.FolderChange{Name: sheaf.Some(form.Name), Color: v.typedOr("color")}
-	err = v.saveOver(&form.basis, form.fields(), func(m sheaf.Match) error {
+	change := sheaf.FolderChange{Name: sheaf.Some(form.Name), Color: v.typedOpt("color")}
+	err = v.saveForm(&form.basis, form.fields(), func(m sheaf.Match) error {
 		_, err := c.app.UpdateFolder(v.r.Context(), v.caller, id, change, m)
 		return err
-	}, func() (present, error) {
+	}, func() (current, error) {
 		f, err := c.app.Folder(v.r.Context(), v.caller, id)
-		return present{string(id), f.Revision, formOfFolder(f).fields()}, err
+		return current{string(id), f.Revision, formOfFolder(f).fields()}, err
 	})
 	if err != nil {
 		return v.again("folder-form", form, err)
@@ -157,26 +136,7 @@ func (c *Console) updateFolder(v *visit) error {
 	return v.done(v.at("folders", string(id)))
 }
 
-// moveForm is where a folder or project may go.
-type moveForm struct {
-	Noun   string // "folder" or "project"
-	Name   string // of what is moved
-	Action string // the address that the form is sent to
-	Places pick
-	// From and Revision are where it was, and what, when the form was made.
-	From     sheaf.FolderID
-	Revision int64
-}
-
-// placeOf is the folder's identifier; empty for the root level.
-func placeOf(f *sheaf.FolderID) sheaf.FolderID {
-	if f == nil {
-		return ""
-	}
-	return *f
-}
-
-// folderMove is the form that moves a folder, with every place that it may go to.
+// folderMove returns the form that moves a folder, with the folders to choose from.
 func (v *visit) folderMove(id sheaf.FolderID) (moveForm, error) {
 	f, err := v.console.app.Folder(v.r.Context(), v.caller, id)
 	if err != nil {
@@ -188,126 +148,43 @@ func (v *visit) folderMove(id sheaf.FolderID) (moveForm, error) {
 	return out, err
 }
 
-// asksMove answers GET …/{id}/move of a noun: it asks where to, in the form that form makes.
-func asksMove[T ~string](noun string, form func(*visit, T) (moveForm, error)) func(*visit) error {
-	return func(v *visit) error {
-		id, err := id[T](v, noun)
-		if err != nil {
-			return err
-		}
-		f, err := form(v, id)
-		if err != nil {
-			return err
-		}
-		return v.showBeside(http.StatusOK, "move", string(id), f)
-	}
-}
-
-// moves answers POST …/{id}/move of a noun: it moves what has the id to the folder in a field of the
-// form, which is shown again when that is refused.
-func moves[T ~string, R any](noun, field string, form func(*visit, T) (moveForm, error),
-	move func(context.Context, app.Caller, T, *sheaf.FolderID, sheaf.Match) (R, error)) func(*visit) error {
-	return func(v *visit) error {
-		id, err := id[T](v, noun)
-		if err != nil {
-			return err
-		}
-		to, err := optID[sheaf.FolderID](v, field, "folder")
-		if err == nil {
-			err = v.moveFrom(func(m sheaf.Match) error {
-				_, err := move(v.r.Context(), v.caller, id, to.Pointer(), m)
-				return err
-			}, func() (moveForm, error) { return form(v, id) })
-		}
-		if err != nil {
-			return v.moveAgain(err, func() (moveForm, error) { return form(v, id) })
-		}
-		return v.moved(noun+"s", string(id))
-	}
-}
-
-// moveFrom moves something from where it was when its form was made. When somebody moved it meanwhile,
-// it stays there, and the error says so; any other change is no matter. What is dragged has no form: the
-// person has just seen where it is.
-func (v *visit) moveFrom(move func(sheaf.Match) error, now func() (moveForm, error)) error {
-	if !v.r.PostForm.Has("revision") {
-		return move(sheaf.Match{})
-	}
-	revision, err := v.revision()
-	for range maxOver {
-		if err != nil {
-			return err
-		}
-		err = move(sheaf.Match{Asked: true, Revisions: []int64{revision}})
-		if sheaf.KindOf(err) != sheaf.PreconditionFailed {
-			return err
-		}
-		present, missing := now()
-		if missing != nil {
-			return missing
-		}
-		if string(present.From) != v.field("from") {
-			break
-		}
-		revision, err = present.Revision, nil
-	}
-	return &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,
-		Text: "Somebody moved it while you were choosing, and it stays there for now. Below is where it is: choose again"}
-}
-
-// moveAgain shows the form of a refused move; one that was dragged has none.
-func (v *visit) moveAgain(err error, form func() (moveForm, error)) error {
-	if !v.inDialog() && v.byScript() {
+// deleteFolder answers POST /w/{workspace}/folders/{id}/delete: it deletes a folder.
+func (c *Console) deleteFolder(v *visit) error {
+	f, err := find(v, "folder", c.app.Folder)
+	if err != nil {
 		return err
 	}
-	f, missing := form()
-	if missing != nil {
-		return missing
+	v.LiftDeadlines()
+	if err := c.app.DeleteFolder(v.r.Context(), v.caller, f.ID, sheaf.Match{}); err != nil {
+		return err
 	}
-	f.Places.choose(v.field(f.Places.Name))
-	return v.again("move", f, err)
+	return v.done(v.folderAddress(f.ParentID))
 }
 
-// moved ends a move: who dragged stays on the page, which follows the change.
-func (v *visit) moved(path ...string) error {
-	if v.byScript() && !v.inDialog() {
-		v.WriteHeader(http.StatusNoContent)
-		return nil
-	}
-	return v.done(v.at(path...))
-}
-
-// deleteFolderForm answers GET /w/{workspace}/folders/{id}/delete: it asks whether to delete a
-// folder, and says what goes with it.
-func (c *Console) deleteFolderForm(v *visit) error {
+// branch answers GET /w/{workspace}/folders/{id}/branch: the content of a folder that the reader
+// opened in the tree.
+func (c *Console) branch(v *visit) error {
 	id, err := id[sheaf.FolderID](v, "folder")
 	if err != nil {
 		return err
 	}
-	removal, err := c.app.FolderRemoval(v.r.Context(), v.caller, id)
+	t, err := c.app.Branch(v.r.Context(), v.caller, id)
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "folder-delete", string(id), removal)
+	return v.fragment("folder", "branch-rows", treeView{Tree: t}.level(*t.In[id], "folders/"+string(id)))
 }
 
-// deleteFolder answers POST /w/{workspace}/folders/{id}/delete: it deletes a folder.
-func (c *Console) deleteFolder(v *visit) error {
-	f, err := v.folderOf()
+// chooseFolder answers GET /w/{workspace}/folders/choose: the options of a choice of folders.
+func (c *Console) chooseFolder(v *visit) error {
+	q := v.r.URL.Query()
+	kind := sheaf.ProjectFolder
+	if sheaf.EntityType(q.Get("type")) == sheaf.BrandingFolder {
+		kind = sheaf.BrandingFolder
+	}
+	p, err := v.pickFolders(kind, sheaf.FolderID(q.Get("without")), sheaf.FolderID(q.Get("now")), q.Get("q"))
 	if err != nil {
 		return err
 	}
-	v.TakeTime()
-	if err := c.app.DeleteFolder(v.r.Context(), v.caller, f.ID, sheaf.Match{}); err != nil {
-		return err
-	}
-	return v.done(v.inside(f.ParentID))
-}
-
-// inside is the page of a folder, or of the root level.
-func (v *visit) inside(f *sheaf.FolderID) string {
-	if f == nil {
-		return v.at("projects")
-	}
-	return v.at("folders", string(*f))
+	return v.fragment("move", "options", p)
 }

@@ -14,7 +14,7 @@ import (
 	"sheaf.dev/internal/front"
 )
 
-// counted counts what is read of it.
+// counted counts the bytes that are read from it.
 type counted struct {
 	io.Reader
 	n int
@@ -26,7 +26,7 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// inParts is a form of several parts, with a field and a large file.
+// inParts returns a form of several parts, with a field and a large file.
 func inParts(method, path string) (*http.Request, *counted) {
 	body := &counted{Reader: strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"next\"\r\n\r\n/account\r\n" +
 		"--x\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n" + strings.Repeat("x", 4*maxForm) + "\r\n--x--\r\n")}
@@ -35,13 +35,14 @@ func inParts(method, path string) (*http.Request, *counted) {
 	return r, body
 }
 
-// A form of several parts would be kept in memory and in files, whoever sends it.
+// A form of several parts is never read: it would be kept in memory and in files, even for a
+// stranger.
 func TestForm_OfSeveralPartsIsNeverRead(t *testing.T) {
 	w := newTown(t)
 	for _, route := range w.c.allRoutes() {
 		for _, cookie := range []string{"", w.owner} {
 			if route.method != http.MethodGet && cookie != "" {
-				continue // it would change what the next one needs
+				continue // it would change what the next route needs
 			}
 			r, body := inParts(route.method, w.address(route.path))
 			r.AddCookie(&http.Cookie{Name: "sheaf", Value: cookie})
@@ -79,15 +80,15 @@ func TestSignIn_KeepsWhereToGo(t *testing.T) {
 	}
 }
 
-// Whatever is no text is refused before anything reads it: SQLite would keep it, and PostgreSQL
-// fail.
+// A value that is no text is refused before anything uses it: SQLite would store it, and PostgreSQL
+// would fail.
 func TestForm_TakesOnlyText(t *testing.T) {
 	w := newTown(t)
 	before := w.everything()
 	for _, bad := range []string{"a%00b", "%00", "a%ff", "%c3", "%ed%a0%80"} {
 		for _, route := range w.c.allRoutes() {
-			if route.takesFile {
-				continue // whatever is in a file
+			if route.has(upload) {
+				continue // a file may have any bytes
 			}
 			address, body := w.address(route.path), "name="+bad
 			if route.method == http.MethodGet {
@@ -97,10 +98,10 @@ func TestForm_TakesOnlyText(t *testing.T) {
 				got := w.ask(route.method, address, cookie, func(r *http.Request) {
 					r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
 				})
-				if route.long && cookie == "" && got.Code == http.StatusUnauthorized {
-					continue // the long form of somebody unknown is read after signing in
+				if route.has(longForm) && cookie == "" && got.Code == http.StatusUnauthorized {
+					continue // a long form without a session is read after signing in
 				}
-				if got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), "not text") {
+				if got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), "invisible (NUL) character") {
 					t.Errorf("%s %s with %s: %d", route.method, route.path, bad, got.Code)
 				}
 			}
@@ -111,15 +112,15 @@ func TestForm_TakesOnlyText(t *testing.T) {
 	}
 }
 
-// What the API says to a key, a page says to a person.
-func TestFail_SpeaksToAPerson(t *testing.T) {
+// A page has a text for a person where the API has an error for a key.
+func TestFail_HasATextForAPerson(t *testing.T) {
 	w := newTown(t)
 	got := w.ask(http.MethodGet, "/w/"+string(w.caller.Workspace)+"/projects/01a1ddaf-e289-7866-8c99-5e7007eaccda", w.owner).Body.String()
 	w.wantIn(got, true, "Project not found: it does not exist, was deleted, or you have no access to it.")
 	w.wantIn(got, false, "this key")
 }
 
-// What people write is text, and a field of every kind may hold it.
+// What people write is escaped, in a field of every kind.
 func TestForm_TakesEveryLanguage(t *testing.T) {
 	w := newTown(t)
 	got := w.ask(http.MethodPost, w.address("/w/{workspace}/projects"), w.owner, func(r *http.Request) {
@@ -134,8 +135,8 @@ func TestForm_TakesEveryLanguage(t *testing.T) {
 	}
 }
 
-// What stands in the path is looked up by its hash, or must be an identifier.
-func TestPath_ThatIsNoTextLeadsNowhere(t *testing.T) {
+// A token in the path is looked up by its hash. Anything else in the path must be an identifier.
+func TestPath_ThatIsNoTextIsNotFound(t *testing.T) {
 	w := newTown(t)
 	for _, path := range []string{"/setup/%00", "/invite/%ff", "/assets/%00", "/w/%00/projects", "/w/" + string(w.caller.Workspace) + "/projects/%00",
 		"/w/" + string(w.caller.Workspace) + "/events/%ff"} {
@@ -145,9 +146,8 @@ func TestPath_ThatIsNoTextLeadsNowhere(t *testing.T) {
 	}
 }
 
-// A link that somebody passes on leads where the operator says, whatever the request names as its
-// host.
-func TestInvite_TheLinkIsNotTheRequests(t *testing.T) {
+// A link for another person has the operator's address, whatever the Host header of the request is.
+func TestInvite_TheLinkIgnoresTheHostHeader(t *testing.T) {
 	w := newTown(t)
 	w.c.Address = "http://127.0.0.1:8080"
 	r := httptest.NewRequest(http.MethodPost, w.address("/w/{workspace}/members/invite"), strings.NewReader("email=eve@example.com&role=member"))
@@ -164,20 +164,20 @@ func TestInvite_TheLinkIsNotTheRequests(t *testing.T) {
 	}
 }
 
-// receive lets do have the request as an edge gets it, from a front that trusts these proxies.
+// receive calls do with the request as an edge gets it, from a front that trusts these proxies.
 func receive(r *http.Request, do edge, proxies ...netip.Prefix) {
 	front.New(front.Config{Log: slog.New(slog.DiscardHandler), Now: time.Now, TrustedProxy: proxies},
 		front.Mount{Edge: do, Paths: []string{"/"}}).ServeHTTP(httptest.NewRecorder(), r)
 }
 
-// edge is a function as an edge.
+// edge makes a function an edge.
 type edge func(*front.Exchange)
 
-func (do edge) Serve(x *front.Exchange)               { do(x) }
-func (edge) TurnAway(*front.Exchange, *front.Refusal) {}
-func (edge) Panicked(*front.Exchange)                 {}
+func (do edge) Serve(x *front.Exchange)             { do(x) }
+func (edge) Refuse(*front.Exchange, *front.Refusal) {}
+func (edge) Panicked(*front.Exchange)               {}
 
-// Reproduced by a page whose code panicked: a person was shown JSON. D12 is for programs.
+// This was a bug: after a panic in a page the person got JSON. D12 is for programs.
 func TestPanic_IsAPageForAPerson(t *testing.T) {
 	var log strings.Builder
 	logger := slog.New(slog.NewTextHandler(&log, nil))

@@ -1,20 +1,23 @@
 package console
 
 import (
-	"html/template"
 	"maps"
 	"slices"
 	"strings"
 
 	"sheaf.dev/internal/icon"
-	"sheaf.dev/internal/sheaf"
 )
 
-// iconFile is the file in which every icon is drawn once: pages refer to it, and a browser keeps it.
+// iconFile contains every icon once. Pages refer to it, and a browser caches it.
 const iconFile = "icons.svg"
 
-// iconSheet draws the icons of the catalogue and those of the console, each as a symbol of its name.
+// iconSheet returns an SVG with the icons of the catalogue and of the console, each as a symbol
+// with its name.
 func iconSheet() []byte {
+	symbol := func(id, svg string) string {
+		svg = strings.Replace(svg, `<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24"`, `<symbol id="`+id+`"`, 1)
+		return strings.Replace(svg, "</svg>", "</symbol>", 1)
+	}
 	var b strings.Builder
 	b.WriteString(`<svg xmlns="http://www.w3.org/2000/svg">`)
 	for _, one := range icon.All() {
@@ -27,28 +30,7 @@ func iconSheet() []byte {
 	return []byte(b.String())
 }
 
-// symbol makes of a drawing what a page can refer to.
-func symbol(id, svg string) string {
-	svg = strings.Replace(svg, `<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24"`, `<symbol id="`+id+`"`, 1)
-	return strings.Replace(svg, "</svg>", "</symbol>", 1)
-}
-
-// drawing returns an icon of the catalogue, or of the console's own, that is hidden from screen
-// readers: a name stands beside it. An unknown one is a page. colour may be given; it is an attribute,
-// since the policy forbids styles.
-func (c *Console) drawing(id string, colour ...*string) template.HTML {
-	if _, known := icon.Lookup(id); !known && ownIcons[id] == "" {
-		id = "file-text"
-	}
-	attributes := ""
-	if len(colour) > 0 && colour[0] != nil && sheaf.CheckColor(*colour[0]) == nil {
-		attributes = ` color="` + *colour[0] + `"`
-	}
-	// #nosec G203 -- the name is of an icon of ours, and a colour has been checked to be one
-	return template.HTML(`<svg class="icon" aria-hidden="true"` + attributes + `><use href="` + c.base + c.files.address(iconFile) + "#" + id + `"/></svg>`)
-}
-
-// ownIcons are drawings of the interface that are not in the catalogue.
+// ownIcons are icons of the interface that are not in the catalogue.
 var ownIcons = map[string]string{
 	"more":    ownIcon(`<circle cx="5" cy="12" r="1"/><circle cx="12" cy="12" r="1"/><circle cx="19" cy="12" r="1"/>`),
 	"plus":    ownIcon(`<path d="M5 12h14M12 5v14"/>`),

@@ -15,7 +15,7 @@ type invitationPage struct {
 	Open bool
 }
 
-// invitation shows what the link offers. It changes nothing.
+// invitation answers GET /invite/{token}: the invitation that the link is for. It changes nothing.
 func (c *Console) invitation(v *visit) error {
 	o, err := c.app.Offer(v.r.Context(), v.r.PathValue("token"))
 	if sheaf.KindOf(err) == sheaf.NotFound {
@@ -27,7 +27,7 @@ func (c *Console) invitation(v *visit) error {
 	return v.show(http.StatusOK, "invitation", invitationPage{Offer: o, Open: v.exposed()})
 }
 
-// join uses the link, and signs in who used it.
+// join answers POST /invite/{token}: it uses the link up, and signs the person in.
 func (c *Console) join(v *visit) error {
 	o, err := c.app.Offer(v.r.Context(), v.r.PathValue("token"))
 	if sheaf.KindOf(err) == sheaf.NotFound {
@@ -42,11 +42,11 @@ func (c *Console) join(v *visit) error {
 		return v.again("invitation", p, errPasswordsDiffer)
 	}
 	s, ws, err := c.app.Join(v.r.Context(),
-		app.Join{Token: v.r.PathValue("token"), Name: p.Name, Password: password, Address: v.address(), Device: v.device()}, v.token)
+		app.Join{Token: v.r.PathValue("token"), Name: p.Name, Password: password, Address: v.Address(), Device: v.device()}, v.token)
 	if err != nil {
 		return v.again("invitation", p, err)
 	}
-	v.keep(s)
+	v.setSession(s)
 	return v.redirect(c.base + "/w/" + string(ws) + "/projects")
 }
 
@@ -55,14 +55,15 @@ type invitePage struct {
 	Email string
 	Role  sheaf.Role
 	Link  string // shown once
-	Inner bool   // nobody has said how others reach the service
+	Inner bool   // no public address is configured, so the link may work on this machine only
 }
 
 func (c *Console) inviteForm(v *visit) error {
 	return v.show(http.StatusOK, "invite", invitePage{Role: sheaf.Member})
 }
 
-// invite makes the link and shows it, this once.
+// invite answers POST /w/{workspace}/members/invite: it creates an invitation and shows its link,
+// once.
 func (c *Console) invite(v *visit) error {
 	p := invitePage{Email: strings.TrimSpace(v.field("email"))}
 	var err error

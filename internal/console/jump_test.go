@@ -9,7 +9,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// jumpFor is what the jump finds for somebody.
+// jumpFor returns what the jump finds for a person.
 func (w *town) jumpFor(token, query string) string {
 	w.Helper()
 	got := w.ask(http.MethodGet, w.address("/w/{workspace}/jump")+"?q="+url.QueryEscape(query), token)
@@ -19,7 +19,7 @@ func (w *town) jumpFor(token, query string) string {
 	return got.Body.String()
 }
 
-// The jump finds records by name, with where they are, and by id.
+// The jump finds records by name and by id, and shows where they are.
 func TestJump_FindsByNameAndID(t *testing.T) {
 	w := newTown(t)
 	inner := w.newFolder("Drawer", sheaf.FolderID(w.ids["folders"]))
@@ -43,7 +43,8 @@ func TestJump_FindsByNameAndID(t *testing.T) {
 	w.wantIn(w.jumpFor(w.owner, `"`), true, "at least one word")
 }
 
-// Whoever types nothing sees what there is to do, and nobody sees what they may not do, or what is not theirs.
+// Without a query the jump shows the actions. It shows no action that the person may not do, and no
+// record of others.
 func TestJump_OffersWhatThePersonMay(t *testing.T) {
 	w := newTown(t)
 	all := w.jumpFor(w.owner, "")

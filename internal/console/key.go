@@ -9,26 +9,23 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// keyPage bounds how many keys are shown: no plan has as many.
-const keyPage = 100
-
 type keysPage struct {
 	Keys []keyRow
-	Most int // that the plan allows
+	Most int // keys that the plan allows
 }
 
 type keyRow struct {
 	sheaf.Key
-	By string // whose it is
+	By string // its owner
 }
 
 // Everything reports whether the key has every scope.
 func (k keyRow) Everything() bool { return len(k.Scopes) == len(sheaf.AllScopes) }
 
-// Left is how many more keys the plan allows.
+// Left returns the number of keys that the plan still allows.
 func (p keysPage) Left() int { return max(p.Most-len(p.Keys), 0) }
 
-// keys lists the live keys.
+// keys answers GET /w/{workspace}/keys: the live keys.
 func (c *Console) keys(v *visit) error {
 	page, err := c.app.Keys(v.r.Context(), v.caller, sheaf.Paging{Limit: keyPage})
 	if err != nil {
@@ -45,16 +42,7 @@ func (c *Console) keys(v *visit) error {
 	return v.show(http.StatusOK, "keys", out)
 }
 
-// nameOf is what a member is called; empty for who is none.
-func nameOf(members []sheaf.Membership, user sheaf.UserID) string {
-	i := slices.IndexFunc(members, func(m sheaf.Membership) bool { return m.User.ID == user })
-	if i < 0 {
-		return ""
-	}
-	return person(members[i].User)
-}
-
-// scopeChoice is a scope with what it allows.
+// scopeChoice is a scope to tick, with what it allows.
 type scopeChoice struct {
 	Scope   sheaf.Scope
 	Allows  string
@@ -68,19 +56,19 @@ var allows = map[sheaf.Scope]string{
 	sheaf.DocumentsWrite: "make, change, delete and restore documents",
 	sheaf.MediaRead:      "see and download media",
 	sheaf.MediaWrite:     "upload, change and delete media",
-	sheaf.SharesRead:     "see shares, with their addresses: whoever has one can read what it shows",
-	sheaf.SharesWrite:    "publish documents and projects that the key can read, and end that",
+	sheaf.SharesRead:     "see shares, with their addresses, which anyone can open",
+	sheaf.SharesWrite:    "publish documents and projects that the key can read, and stop publishing them",
 	sheaf.BrandingsRead:  "see brandings",
 	sheaf.BrandingsWrite: "make, change, move and delete brandings",
-	sheaf.WebhooksRead:   "see webhooks and what became of deliveries",
+	sheaf.WebhooksRead:   "see webhooks and the results of deliveries",
 	sheaf.WebhooksWrite:  "make and change webhooks: they show all content of the workspace",
 	sheaf.EventsRead:     "read the log of events: it shows all content of the workspace",
 	sheaf.EventsWrite:    "report events of media, generations and shares",
 	sheaf.KeysRead:       "see the list of keys, never a key itself",
-	sheaf.KeysWrite:      "make keys with no more rights than its own, and revoke any",
+	sheaf.KeysWrite:      "make keys with at most its own rights, and revoke any key",
 }
 
-// expiries are how long a key may live, by the value of the form's field.
+// expiries are the lifetimes to choose from, by the value of the form's field.
 var expiries = []struct {
 	Value, Text string
 	Lasts       time.Duration
@@ -99,10 +87,10 @@ type keyForm struct {
 	Secret  string // shown once
 }
 
-// Expiries lists the choices.
+// Expiries returns the lifetimes to choose from.
 func (keyForm) Expiries() any { return expiries }
 
-// newKeyForm is the form with these scopes ticked.
+// newKeyForm returns the form with these scopes ticked.
 func newKeyForm(chosen ...string) keyForm {
 	var f keyForm
 	for _, s := range sheaf.AllScopes {
@@ -111,14 +99,14 @@ func newKeyForm(chosen ...string) keyForm {
 	return f
 }
 
-// newKey answers GET /w/{workspace}/keys/new: it asks for what a key needs.
+// newKey answers GET /w/{workspace}/keys/new: the form of a new key.
 func (c *Console) newKey(v *visit) error {
 	f := newKeyForm(string(sheaf.ProjectsRead), string(sheaf.DocumentsRead))
 	f.Expires = "90"
 	return v.show(http.StatusOK, "key-form", f)
 }
 
-// createKey makes the key and shows it, this once.
+// createKey answers POST /w/{workspace}/keys: it creates a key and shows it, once.
 func (c *Console) createKey(v *visit) error {
 	f := newKeyForm(v.r.PostForm["scope"]...)
 	f.Name, f.Expires = v.field("name"), v.field("expires")
@@ -126,23 +114,19 @@ func (c *Console) createKey(v *visit) error {
 	if err != nil {
 		return v.again("key-form", f, sheaf.InvalidField("scopes", "choose at least one thing that the key may do"))
 	}
-	k, err := c.app.CreateKey(v.r.Context(), v.caller, app.NewKey{Name: f.Name, Scopes: scopes, ExpiresAt: c.expiry(f.Expires)})
+	in := app.NewKey{Name: f.Name, Scopes: scopes}
+	for _, e := range expiries {
+		if e.Value == f.Expires && e.Lasts > 0 {
+			at := c.Now().Add(e.Lasts)
+			in.ExpiresAt = &at
+		}
+	}
+	k, err := c.app.CreateKey(v.r.Context(), v.caller, in)
 	if err != nil {
 		return v.again("key-form", f, err)
 	}
 	f.Secret = *k.Secret
 	return v.show(http.StatusOK, "key-form", f)
-}
-
-// expiry is when a key ends that lives for as long as was chosen; nil is never.
-func (c *Console) expiry(choice string) *time.Time {
-	for _, e := range expiries {
-		if e.Value == choice && e.Lasts > 0 {
-			at := c.Now().Add(e.Lasts)
-			return &at
-		}
-	}
-	return nil
 }
 
 // keyOf finds the live key in the path, or NotFound.
@@ -160,15 +144,6 @@ func (v *visit) keyOf() (sheaf.Key, error) {
 		return sheaf.Key{}, sheaf.Missing("key")
 	}
 	return page.Items[i], nil
-}
-
-// revokeKeyForm answers GET /w/{workspace}/keys/{id}/revoke: it asks whether to revoke a key.
-func (c *Console) revokeKeyForm(v *visit) error {
-	k, err := v.keyOf()
-	if err != nil {
-		return err
-	}
-	return v.show(http.StatusOK, "key-revoke", k)
 }
 
 // revokeKey answers POST /w/{workspace}/keys/{id}/revoke: it revokes a key.

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Reading that renders, compares or searches has a limit, other reading has none: of one person in one workspace.
+// Reading that renders, compares or searches has a limit for each person in each workspace. Other
+// reading has none.
 func TestLimit_OfReadingThatCosts(t *testing.T) {
 	w := newTown(t)
 	costly := []string{
@@ -30,7 +31,7 @@ func TestLimit_OfReadingThatCosts(t *testing.T) {
 		if want {
 			found++
 		}
-		if r.method != http.MethodGet && !r.looks {
+		if r.method != http.MethodGet && !r.has(readOnly) {
 			continue // a change has another limit
 		}
 		got := w.ask(r.method, w.address(r.path), w.owner)

@@ -14,8 +14,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// What is recorded between the making of a page and the beginning of its stream is told at once.
-func TestFollow_TellsWhatChangedSinceThePageWasMade(t *testing.T) {
+// A change between the making of a page and the beginning of its stream is announced at once.
+func TestFollow_AnnouncesChangesSinceThePageWasMade(t *testing.T) {
 	w := newTown(t)
 	made := time.Now()
 	w.c.Wake(SignDeliveries, sheaf.WorkspaceSet{All: true})
@@ -28,13 +28,13 @@ func TestFollow_TellsWhatChangedSinceThePageWasMade(t *testing.T) {
 		"unknown": {"x", false},
 	} {
 		got := w.ask(http.MethodGet, w.address("/w/{workspace}/live")+"?since="+test.since, w.owner)
-		if told := strings.Contains(got.Body.String(), "event: deliveries"); told != test.want {
-			t.Errorf("a page made %s: told %v, body %q", name, told, got.Body)
+		if announced := strings.Contains(got.Body.String(), "event: deliveries"); announced != test.want {
+			t.Errorf("a page made %s: told %v, body %q", name, announced, got.Body)
 		}
 	}
 }
 
-// A page that shows the answer of the endpoint is made, in the dialog too.
+// A page shows the endpoint's answer, also in the dialog.
 func TestWebhook_TheTestShowsTheAnswer(t *testing.T) {
 	w := newTown(t)
 	for _, target := range []string{"", "dialog-body"} {
@@ -50,15 +50,15 @@ func TestWebhook_TheTestShowsTheAnswer(t *testing.T) {
 	}
 }
 
-// A change wakes the open pages of its own workspace, and is told to no page of another.
+// A change wakes the open pages of its own workspace, and no page of another.
 func TestLive_WakesThePagesOfTheWorkspace(t *testing.T) {
 	c := &Console{Config: Config{Now: time.Now}, live: newLive()}
 	for _, ws := range []sheaf.WorkspaceID{"here", "there"} {
-		leave, ok := c.live.enter(ws, "ada")
+		remove, ok := c.live.addPage(ws, "ada")
 		if !ok {
 			t.Fatal("refused")
 		}
-		defer leave()
+		defer remove()
 	}
 	woken, before := c.live.watch("here")
 	other, calm := c.live.watch("there")
@@ -85,8 +85,8 @@ func TestLive_WakesThePagesOfTheWorkspace(t *testing.T) {
 
 func TestLive_ForgetsAWorkspaceWithItsLastPage(t *testing.T) {
 	l := newLive()
-	first, _ := l.enter("w", "ada")
-	second, _ := l.enter("w", "ada")
+	first, _ := l.addPage("w", "ada")
+	second, _ := l.addPage("w", "ada")
 	first()
 	if len(l.pages) != 1 {
 		t.Error("forgotten while a page is open")
@@ -97,8 +97,8 @@ func TestLive_ForgetsAWorkspaceWithItsLastPage(t *testing.T) {
 	}
 }
 
-// The streams of pages end whose person was signed out or is no member any more; one question asks for all
-// open pages, and those of others stay open.
+// If a person was signed out or is no longer a member, the streams of their pages end. One query
+// checks all open pages, and those of others stay open.
 func TestLive_EndsWithTheSession(t *testing.T) {
 	w := newTown(t)
 	member := w.callerOf(w.member)
@@ -106,7 +106,7 @@ func TestLive_EndsWithTheSession(t *testing.T) {
 	open := map[string]bool{}
 	for name, token := range pages {
 		open[name] = true
-		defer w.c.live.follow(&follower{visit: app.NewVisit(token, w.caller.Workspace), end: func() { delete(open, name) }})()
+		defer w.c.live.addStream(&stream{visit: app.NewVisit(token, w.caller.Workspace), end: func() { delete(open, name) }})()
 	}
 	left := func(when string, want ...string) {
 		t.Helper()
@@ -122,7 +122,7 @@ func TestLive_EndsWithTheSession(t *testing.T) {
 	left("removed from the workspace", "owner elsewhere")
 }
 
-// An end of a session or of a membership is announced, so that open pages are checked at once.
+// After the end of a session or of a membership, open pages are checked at once.
 func TestLive_SessionsThatEndAreAnnounced(t *testing.T) {
 	w := newTown(t)
 	member := w.callerOf(w.member)
@@ -147,13 +147,13 @@ func TestLive_SessionsThatEndAreAnnounced(t *testing.T) {
 	}
 }
 
-// An open page keeps its session in use, and hardly ever writes for it.
+// An open page keeps its session alive, with very few writes.
 func TestLive_AnOpenPageKeepsTheSession(t *testing.T) {
 	w := newTown(t)
 	passed := time.Duration(0)
 	w.c, w.a, _, _ = consoleOver(t, w.store, w.index, func() time.Time { return time.Now().Add(passed) })
 	ended := false
-	defer w.c.live.follow(&follower{visit: app.NewVisit(w.owner, w.caller.Workspace), end: func() { ended = true }})()
+	defer w.c.live.addStream(&stream{visit: app.NewVisit(w.owner, w.caller.Workspace), end: func() { ended = true }})()
 	for range 20 {
 		passed += time.Hour
 		if w.c.checkSessions(t.Context()); ended {

@@ -21,8 +21,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// opens pins who may open each route. A route that is added, or opens to others, is to be written
-// here by hand: that is the moment to think about it.
+// opens says who may open each route. A new route, or a change of its access, must be written here
+// by hand: that is the moment to think about it.
 const opens = `
 GET /{$}: anyone
 GET /assets/{file}: anything
@@ -66,6 +66,7 @@ GET /w/{workspace}/folders/{id}/delete: projects:write
 POST /w/{workspace}/folders/{id}/delete: projects:write
 GET /w/{workspace}/selection/move: projects:write
 POST /w/{workspace}/selection/move: projects:write
+GET /w/{workspace}/selection/places: projects:write
 GET /w/{workspace}/selection/delete: projects:write
 POST /w/{workspace}/selection/delete: projects:write
 GET /w/{workspace}/selection/share: shares:write
@@ -89,6 +90,7 @@ GET /w/{workspace}/documents/new: documents:write
 POST /w/{workspace}/documents: documents:write
 POST /w/{workspace}/documents/preview: documents:write
 GET /w/{workspace}/documents/{id}: documents:read
+GET /w/{workspace}/documents/{id}/branch: documents:read
 GET /w/{workspace}/documents/{id}/edit: documents:write
 GET /w/{workspace}/documents/{id}/versions: documents:read
 GET /w/{workspace}/documents/{id}/versions/{n}: documents:read
@@ -170,7 +172,7 @@ func TestRoutes_SayWhoOpensThem(t *testing.T) {
 	}
 }
 
-// town is two workspaces with people: an owner, a member, and somebody who owns the other one.
+// town is two workspaces with people: an owner, a member, and the owner of the other workspace.
 type town struct {
 	*testing.T
 	c                       *Console
@@ -179,8 +181,8 @@ type town struct {
 	index                   *search.Index
 	owner, member, stranger string // their cookies
 	caller                  app.Caller
-	ids                     map[string]string // of one of each noun, by the path's word
-	secrets                 []string          // that were shown once, and must not be again
+	ids                     map[string]string // of one record of each noun, by the word in the path
+	secrets                 []string          // shown once, and never again
 }
 
 func newTown(t *testing.T) *town {
@@ -206,7 +208,7 @@ func newTown(t *testing.T) *town {
 	return w
 }
 
-// freeze makes the clock stand still from now on, so that no wait is over before somebody looks.
+// freeze stops the clock, so that no wait ends before the test checks it.
 func (w *town) freeze() {
 	w.Helper()
 	now := time.Now()
@@ -236,7 +238,7 @@ func (w *town) callerOf(token string) app.Caller {
 	return c
 }
 
-// fill makes one of each noun.
+// fill creates one record of each noun.
 func (w *town) fill() {
 	w.Helper()
 	ctx := w.Context()
@@ -244,7 +246,7 @@ func (w *town) fill() {
 	w.must(err)
 	p, err := w.a.CreateProject(ctx, w.caller, sheaf.ProjectChange{Name: sheaf.Some("Project"), FolderID: sheaf.Some(f.ID)})
 	w.must(err)
-	look, err := w.a.CreateBranding(ctx, w.caller, sheaf.BrandingChange{Name: sheaf.Some("Branding")})
+	branding, err := w.a.CreateBranding(ctx, w.caller, sheaf.BrandingChange{Name: sheaf.Some("Branding")})
 	w.must(err)
 	d, err := w.a.CreateDocument(ctx, w.caller, sheaf.DocumentChange{Title: sheaf.Some("Document"), ProjectID: sheaf.Some(p.ID)})
 	w.must(err)
@@ -268,7 +270,7 @@ func (w *town) fill() {
 	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: "Key", Scopes: sheaf.AllScopes})
 	w.must(err)
 	w.secrets = []string{*hook.Secret, *k.Secret, "canary-header"}
-	w.ids = map[string]string{"media": string(m.ID), "webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(look.ID), "documents": string(d.ID), "shares": string(share.ID), "trash": string(gone.ID), "invitations": string(i.ID),
+	w.ids = map[string]string{"media": string(m.ID), "webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(branding.ID), "documents": string(d.ID), "shares": string(share.ID), "trash": string(gone.ID), "invitations": string(i.ID),
 		"members": string(w.caller.User)}
 }
 
@@ -285,7 +287,7 @@ func (w *town) address(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// anyForm is valid for every route that takes a form.
+// anyForm is valid for every route with a form.
 var anyForm = url.Values{"name": {"n"}, "title": {"t"}, "type": {"project"}, "role": {"owner"}, "email": {"x@example.com"}, "plan": {"free"},
 	"url": {"https://example.org/"}, "event": {"document.created"}, "scope": {"projects:read"}, "password": {"long enough"}, "again": {"long enough"}, "current": {"long enough"},
 	"since": {"2026-01-01T00:00:00.000Z"}}
@@ -303,7 +305,7 @@ func (w *town) ask(method, path, token string, change ...func(*http.Request)) *h
 	return ask(w.T, w.c, r)
 }
 
-// everything is what a refused request must not change.
+// everything returns all stored data that a refused request must not change.
 func (w *town) everything() string {
 	w.Helper()
 	ctx, all := w.Context(), sheaf.Paging{Limit: 100}
@@ -371,7 +373,7 @@ func TestAccess_AnotherWorkspace(t *testing.T) {
 		if got := w.ask(r.method, w.address(r.path), w.stranger); got.Code != http.StatusNotFound {
 			t.Errorf("%s %s: %d", r.method, r.path, got.Code)
 		}
-		// Nor may they name our resources in their own workspace.
+		// Nor may they use the ids of our records in their own workspace.
 		theirs := strings.ReplaceAll(w.address(r.path), string(w.caller.Workspace), string(w.callerOf(w.stranger).Workspace))
 		if got := w.ask(r.method, theirs, w.stranger); strings.Contains(r.path, "{id}") && got.Code != http.StatusNotFound {
 			t.Errorf("%s %s in their own: %d", r.method, r.path, got.Code)
@@ -390,7 +392,7 @@ func TestAccess_WrongRole(t *testing.T) {
 			continue
 		}
 		refused := r.who.level == byOwner || strings.HasSuffix(string(r.who.scope), ":write")
-		// Removing the owner is for owners; anybody may remove themselves.
+		// Only owners may remove an owner. All people may remove themselves.
 		refused = refused || r.method == http.MethodPost && strings.HasSuffix(r.path, "/members/{id}/remove")
 		if got := w.ask(r.method, w.address(r.path), w.member); (got.Code == http.StatusForbidden) != refused {
 			t.Errorf("%s %s: %d", r.method, r.path, got.Code)
@@ -423,7 +425,7 @@ func TestAccess_AnotherSite(t *testing.T) {
 	}
 }
 
-// The owner opens every page, so that each refusal above is for who asks.
+// The owner can open every page, so each refusal above depends on the person.
 func TestAccess_TheOwnerOpensEverything(t *testing.T) {
 	w := newTown(t)
 	for _, r := range w.c.allRoutes() {

@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"net/url"
-	"path"
-	"strings"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/front"
@@ -23,24 +20,15 @@ type mediaPage struct {
 	Media []sheaf.Medium // the newest first
 	Total int64
 	More  string
-	Kind  string // how the types begin that are shown; empty for every one
+	Kind  string // the filter: how the content type begins; empty for all
 }
 
-// Kinds are the filters of the library.
+// Kinds returns the kinds to filter by.
 func (mediaPage) Kinds() []struct{ Value, Text string } {
 	return []struct{ Value, Text string }{{"", "All"}, {"image/", "Pictures"}, {"video/", "Films"}, {"audio/", "Sounds"}, {sheaf.Binary, "Other files"}}
 }
 
-// media answers GET /w/{workspace}/media: it shows the library.
-func (c *Console) media(v *visit) error {
-	p, err := v.mediaPage()
-	if err != nil {
-		return err
-	}
-	return v.show(http.StatusOK, "media", p)
-}
-
-// mediaPage reads a page of the library.
+// mediaPage returns a page of the library.
 func (v *visit) mediaPage() (mediaPage, error) {
 	p := mediaPage{}
 	for _, k := range p.Kinds() {
@@ -48,7 +36,7 @@ func (v *visit) mediaPage() (mediaPage, error) {
 			p.Kind = k.Value
 		}
 	}
-	from := v.offset()
+	from := v.offset("from")
 	page, err := v.console.app.Media(v.r.Context(), v.caller, sheaf.MediumFilter{ContentType: p.Kind, Paging: sheaf.Paging{Limit: sheaf.DefaultLimit, Offset: from, Desc: true}})
 	p.Media, p.Total, p.More = page.Items, page.Total, v.more(page.More(), from+sheaf.DefaultLimit)
 	if p.More != "" && p.Kind != "" {
@@ -57,20 +45,8 @@ func (v *visit) mediaPage() (mediaPage, error) {
 	return p, err
 }
 
-// markdownOf is how a text shows the medium: a picture as one, any other file as a link.
-func markdownOf(m sheaf.Medium) string {
-	name := m.Filename
-	if m.Picture() {
-		name = strings.TrimSuffix(name, path.Ext(name))
-	}
-	link := "[" + strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`).Replace(name) + "](media:" + string(m.ID) + ")"
-	if m.Picture() {
-		return "!" + link
-	}
-	return link
-}
-
-// uploadMedium answers POST /w/{workspace}/media: it keeps a file. A script gets its card.
+// uploadMedium answers POST /w/{workspace}/media: it stores the file that was sent. A script gets
+// its card.
 func (c *Console) uploadMedium(v *visit) error {
 	m, err := c.app.UploadMedium(v.r.Context(), v.caller, v.file)
 	if err != nil && !v.byScript() {
@@ -93,30 +69,13 @@ func (c *Console) uploadMedium(v *visit) error {
 const maxFileParts = 10
 
 var (
-	errFile      = sheaf.Invalidf("The file did not arrive whole. Choose it again, and send it once more.")
+	errFile      = sheaf.Invalidf("The upload was incomplete. Choose the file again, and upload it once more.")
 	errNoFile    = sheaf.Invalidf("Choose a file first.")
-	errLargeFile = sheaf.Invalidf("The file is larger than 10 MB, which is the most that can be sent here. The API takes larger ones in pieces.")
+	errLargeFile = sheaf.Invalidf("The file is larger than 10 MB, the limit of this page. Use the API for larger files: it accepts them in pieces.")
 )
 
-// takeFile reads the file of somebody who may send it, and asks once more who it was: a file may take a
-// minute to arrive.
-func (v *visit) takeFile(r *route) error {
-	if err := v.readFile(); err != nil {
-		return err
-	}
-	if err := v.identify(); err != nil {
-		return err
-	}
-	caller, _, err := v.session.Caller(v.caller.Workspace)
-	if err != nil {
-		return err
-	}
-	v.caller = caller
-	return v.caller.Authorize(r.who.scope)
-}
-
-// readFile reads the file that somebody sends who may: by a form, as its part "file", or by a script, as
-// the body itself with its name in the address.
+// readFile reads the file: the part "file" of a form, or the whole body if a script sent it with
+// its name in the address.
 func (v *visit) readFile() error {
 	if v.r.ContentLength > sheaf.MaxUpload+maxForm {
 		return errLargeFile
@@ -126,7 +85,7 @@ func (v *visit) readFile() error {
 	if errors.As(err, &large) {
 		return errLargeFile
 	}
-	if err = crowded(err); err != nil {
+	if err = overloaded(err); err != nil {
 		if sheaf.KindOf(err) == sheaf.Unavailable {
 			return err
 		}
@@ -150,10 +109,10 @@ func (v *visit) readFile() error {
 	return nil
 }
 
-// readFilePart finds the file in a form of several parts. It is hashed and not copied.
+// readFilePart finds the file in a form of several parts. It hashes the file and does not copy it:
+// Open finds the part again.
 func (v *visit) readFilePart(body []byte, boundary string) error {
-	parts := func() *multipart.Reader { return multipart.NewReader(bytes.NewReader(body), boundary) }
-	all := parts()
+	all := multipart.NewReader(bytes.NewReader(body), boundary)
 	for n := range maxFileParts {
 		part, err := all.NextRawPart()
 		if err != nil {
@@ -167,37 +126,26 @@ func (v *visit) readFilePart(body []byte, boundary string) error {
 		if err != nil {
 			return errFile
 		}
-		v.file = app.NewMedium{Filename: part.FileName(), Bytes: size, SHA256: [32]byte(sum.Sum(nil)), Open: func() io.Reader { return nthPart(parts(), n) }}
+		v.file = app.NewMedium{Filename: part.FileName(), Bytes: size, SHA256: [32]byte(sum.Sum(nil)), Open: func() io.Reader {
+			again := multipart.NewReader(bytes.NewReader(body), boundary)
+			for range n {
+				if _, err := again.NextRawPart(); err != nil {
+					return bytes.NewReader(nil)
+				}
+			}
+			part, err := again.NextRawPart()
+			if err != nil {
+				return bytes.NewReader(nil)
+			}
+			return part
+		}}
 		return nil
 	}
 	return errNoFile
 }
 
-// nthPart returns the bytes of a part that was read before, so that it is there.
-func nthPart(r *multipart.Reader, n int) io.Reader {
-	for range n {
-		if _, err := r.NextRawPart(); err != nil {
-			return bytes.NewReader(nil)
-		}
-	}
-	part, err := r.NextRawPart()
-	if err != nil {
-		return bytes.NewReader(nil)
-	}
-	return part
-}
-
-// mediumOf finds the medium in the path, or NotFound.
-func (v *visit) mediumOf() (sheaf.Medium, error) {
-	id, err := id[sheaf.MediumID](v, "medium")
-	if err != nil {
-		return sheaf.Medium{}, err
-	}
-	return v.console.app.Medium(v.r.Context(), v.caller, id)
-}
-
-// mediumContent answers GET /w/{workspace}/media/{id}/content: the bytes of a file, for the pages that show
-// it. Nothing in it runs here.
+// mediumContent answers GET /w/{workspace}/media/{id}/content: the bytes of a file, for the pages
+// that show it. Scripts in the file do not run.
 func (c *Console) mediumContent(v *visit) error {
 	id, err := id[sheaf.MediumID](v, "medium")
 	if err != nil {
@@ -215,35 +163,35 @@ func (c *Console) mediumContent(v *visit) error {
 // mediumForm is the data of medium-rename.html.
 type mediumForm struct {
 	ID       sheaf.MediumID
-	Filename string // the name, or what was typed
+	Filename string // the stored name, or the one that was typed
 	basis
 }
 
 func filenameField(name string) field { return field{Name: "filename", Label: "Name", Value: name} }
 
-// renameMediumForm answers GET /w/{workspace}/media/{id}/rename: it asks for another name of a file.
+// renameMediumForm answers GET /w/{workspace}/media/{id}/rename: the form of a file's name.
 func (c *Console) renameMediumForm(v *visit) error {
-	m, err := v.mediumOf()
+	m, err := find(v, "medium", c.app.Medium)
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, "medium-rename", mediumForm{m.ID, m.Filename, basisOf(m.Revision, []field{filenameField(m.Filename)})})
+	return v.show(http.StatusOK, "medium-rename", mediumForm{m.ID, m.Filename, basis{Revision: m.Revision, Was: []field{filenameField(m.Filename)}}})
 }
 
-// renameMedium answers POST /w/{workspace}/media/{id}/rename: it gives a file another name. Its address,
-// and so the texts that show it, stay as they are.
+// renameMedium answers POST /w/{workspace}/media/{id}/rename: it renames a file. The file's address
+// does not change, so texts that show it stay as they are.
 func (c *Console) renameMedium(v *visit) error {
-	before, err := v.mediumOf()
+	before, err := find(v, "medium", c.app.Medium)
 	if err != nil {
 		return err
 	}
 	form := mediumForm{before.ID, v.typed("filename"), v.basis([]field{filenameField("")})}
-	err = v.saveOver(&form.basis, []field{filenameField(form.Filename)}, func(m sheaf.Match) error {
+	err = v.saveForm(&form.basis, []field{filenameField(form.Filename)}, func(m sheaf.Match) error {
 		_, err := c.app.ChangeMedium(v.r.Context(), v.caller, before.ID, sheaf.MediumChange{Filename: sheaf.Some(form.Filename)}, m)
 		return err
-	}, func() (present, error) {
+	}, func() (current, error) {
 		now, err := c.app.Medium(v.r.Context(), v.caller, before.ID)
-		return present{"", now.Revision, []field{filenameField(now.Filename)}}, err
+		return current{"", now.Revision, []field{filenameField(now.Filename)}}, err
 	})
 	if err != nil {
 		return v.again("medium-rename", form, err)
@@ -251,18 +199,9 @@ func (c *Console) renameMedium(v *visit) error {
 	return v.done(v.at("media"))
 }
 
-// deleteMediumForm answers GET /w/{workspace}/media/{id}/delete: it asks whether to delete a file.
-func (c *Console) deleteMediumForm(v *visit) error {
-	m, err := v.mediumOf()
-	if err != nil {
-		return err
-	}
-	return v.show(http.StatusOK, "medium-delete", m)
-}
-
 // deleteMedium answers POST /w/{workspace}/media/{id}/delete: it deletes a file.
 func (c *Console) deleteMedium(v *visit) error {
-	m, err := v.mediumOf()
+	m, err := find(v, "medium", c.app.Medium)
 	if err != nil {
 		return err
 	}
@@ -270,12 +209,4 @@ func (c *Console) deleteMedium(v *visit) error {
 		return v.again("medium-delete", m, err)
 	}
 	return v.done(v.at("media"))
-}
-
-// sizeOf says how large a picture is; of what is none, or does not tell, it is empty.
-func sizeOf(m sheaf.Medium) string {
-	if m.Width == nil || m.Height == nil {
-		return ""
-	}
-	return fmt.Sprintf("%d × %d", *m.Width, *m.Height)
 }

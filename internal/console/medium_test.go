@@ -12,7 +12,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// pixel is the smallest picture: one point, as a GIF.
+// pixel is the smallest picture: a GIF of one pixel.
 const pixel = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
 
 // upload sends a file as the script does.
@@ -26,7 +26,7 @@ func (w *town) upload(token, name, content string) (status int, body string) {
 	return got.Code, got.Body.String()
 }
 
-// media are the files of the town.
+// media returns the files of the town.
 func (w *town) media() []sheaf.Medium {
 	w.Helper()
 	page, err := w.a.Media(w.Context(), w.caller, sheaf.MediumFilter{Paging: sheaf.Paging{Limit: 100}})
@@ -34,7 +34,7 @@ func (w *town) media() []sheaf.Medium {
 	return page.Items
 }
 
-// D103: a file is uploaded by a script and by a form, is shown with what a text needs, and deleted.
+// D103: a file is uploaded by a script and by a form, shown with its Markdown, and deleted.
 func TestMedia_UploadShowDelete(t *testing.T) {
 	w := newTown(t)
 	before := len(w.media())
@@ -71,7 +71,8 @@ func TestMedia_UploadShowDelete(t *testing.T) {
 	}
 }
 
-// What is no file, too large, or sent by somebody who may not, keeps nothing.
+// A form without a file, a file that is too large, and one from a person who may not upload, are
+// not stored.
 func TestMedia_WhatIsRefusedKeepsNothing(t *testing.T) {
 	w := newTown(t)
 	before := len(w.media())

@@ -7,7 +7,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// members answers GET /w/{workspace}/members: it lists the members.
+// members answers GET /w/{workspace}/members: the members.
 func (c *Console) members(v *visit) error {
 	m, err := c.app.Members(v.r.Context(), v.caller)
 	if err != nil {
@@ -20,7 +20,7 @@ func (c *Console) members(v *visit) error {
 type memberPage struct {
 	sheaf.Membership
 	Self   bool
-	Chosen sheaf.Role // the role, or what was chosen in its place
+	Chosen sheaf.Role // the stored role, or the one that was chosen in the form
 	basis
 }
 
@@ -41,16 +41,7 @@ func (v *visit) memberOf() (memberPage, error) {
 		return memberPage{}, sheaf.Missing("member")
 	}
 	m := all.Members[i]
-	return memberPage{m, user == v.caller.User, m.Role, basisOf(0, []field{roleField(m.Role)})}, nil
-}
-
-// roleForm answers GET /w/{workspace}/members/{id}/role: it asks for another role of a member.
-func (c *Console) roleForm(v *visit) error {
-	m, err := v.memberOf()
-	if err != nil {
-		return err
-	}
-	return v.show(http.StatusOK, "member-role", m)
+	return memberPage{m, user == v.caller.User, m.Role, basis{Was: []field{roleField(m.Role)}}}, nil
 }
 
 // setRole answers POST /w/{workspace}/members/{id}/role: it changes the role.
@@ -74,16 +65,6 @@ func (c *Console) setRole(v *visit) error {
 		return v.again("member-role", m, err)
 	}
 	return v.done(v.at("members"))
-}
-
-// removeMemberForm answers GET /w/{workspace}/members/{id}/remove: it asks whether to remove a
-// member.
-func (c *Console) removeMemberForm(v *visit) error {
-	m, err := v.memberOf()
-	if err != nil {
-		return err
-	}
-	return v.show(http.StatusOK, "member-remove", m)
 }
 
 // removeMember answers POST /w/{workspace}/members/{id}/remove: it removes a member.

@@ -2,7 +2,9 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -13,28 +15,32 @@ import (
 	"strings"
 	"text/template/parse"
 
+	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/icon"
+	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/sheaf"
 )
 
 //go:embed pages
 var pageFiles embed.FS
 
-// page is what every template gets.
+// page is the data of every template.
 type page struct {
-	Base        string // before every address
-	Path        string // of this page, without Base
-	Fault       fault  // what was wrong with the form
-	In          bool   // somebody is signed in
+	Base        string // prefix of all addresses
+	Path        string // path of this page, without Base
+	Fault       fault  // what is wrong with the form
+	In          bool   // the person is signed in
 	User        sheaf.User
 	Memberships []sheaf.Membership
 	Member      sheaf.Membership       // in this page's workspace
-	Dialog      bool                   // "main" alone is shown, in the dialog
+	Dialog      bool                   // only "main" is shown, in the dialog
 	Tree        *tree                  // beside the page; nil for none
-	Place       place                  // where what the page is about is
+	Place       place                  // where the page's record is
+	Above       []sheaf.PathEntry      // the documents above the page's document, the top one first
 	Troubled    int64                  // webhooks that fail, or were deactivated because they did
-	Made        int64                  // Unix milliseconds before anything was read for it
-	Data        any                    // what the handler gave to show
+	Made        int64                  // Unix milliseconds before anything was read for the page
+	Data        any                    // the handler's data
 	may         func(sheaf.Scope) bool // what the person may do in this workspace
 }
 
@@ -42,7 +48,7 @@ type page struct {
 func (p page) At(path ...any) string {
 	out := p.Base + "/w/" + string(p.Member.Workspace.ID)
 	for _, part := range path {
-		// Identifiers come as themselves, or where they may be missing as pointers.
+		// An optional identifier is a pointer.
 		out += "/" + fmt.Sprint(reflect.Indirect(reflect.ValueOf(part)))
 	}
 	return out
@@ -51,20 +57,31 @@ func (p page) At(path ...any) string {
 // May reports whether the person may do what the scope allows.
 func (p page) May(s string) bool { return p.may(sheaf.Scope(s)) }
 
+// MayNest reports whether documents may be below that of the page.
+func (p page) MayNest() bool { return len(p.Above)+1 < sheaf.MaxLevels }
+
+// Below returns the title of the document that a new document goes below; empty at the top level.
+func (p page) Below() string {
+	if len(p.Above) == 0 {
+		return ""
+	}
+	return p.Above[len(p.Above)-1].Title
+}
+
 // Owner reports whether the person owns the workspace.
 func (p page) Owner() bool { return p.Member.Role == sheaf.Owner }
 
-// Section reports whether the page is in that part of the workspace.
+// Section reports whether the page is in one of these parts of the workspace.
 func (p page) Section(names ...string) bool {
 	rest, _ := strings.CutPrefix(p.Path, "/w/"+string(p.Member.Workspace.ID)+"/")
 	first, _, _ := strings.Cut(rest, "/")
 	return slices.Contains(names, first)
 }
 
-// page returns what the templates get for this visit.
+// page returns the data of the templates for this visit.
 func (v *visit) page(data any) page {
 	return page{Base: v.console.base, Path: v.r.URL.Path, In: v.in, User: v.session.User, Memberships: v.session.Memberships,
-		Member: v.member, Dialog: v.inDialog(), Made: v.began.UnixMilli(), Place: v.place, Data: data, may: v.caller.May}
+		Member: v.member, Dialog: v.inDialog(), Made: v.began.UnixMilli(), Place: v.place, Above: v.above, Data: data, may: v.caller.May}
 }
 
 // show writes a page.
@@ -72,14 +89,14 @@ func (v *visit) show(status int, name string, data any) error {
 	return v.render(status, name, v.page(data))
 }
 
-// render writes a page. It is made whole before the status is sent, and is Unavailable when too
-// many large ones wait for their readers.
+// render executes the whole template, then writes the page. It returns Unavailable if too many
+// large pages wait for their readers.
 func (v *visit) render(status int, name string, p page) error {
 	root := "layout"
 	if p.Dialog {
 		root = "dialog"
 	} else if p.Member.Role != "" {
-		// Without the store the page is made all the same: it may be the one that says so.
+		// An error of the store is ignored: this may be the page that reports it.
 		p.Troubled, _ = v.console.app.TroubledSubscriptions(v.r.Context(), v.caller)
 	}
 	var b bytes.Buffer
@@ -90,7 +107,7 @@ func (v *visit) render(status int, name string, p page) error {
 	return v.send(status, b.Bytes())
 }
 
-// fragment writes one template of a page's file, for a script that puts it into the page.
+// fragment writes one template of a page's file. A script puts it into the page.
 func (v *visit) fragment(name, part string, data any) error {
 	var b bytes.Buffer
 	if err := v.console.pages[name].ExecuteTemplate(&b, part, v.page(data)); err != nil {
@@ -102,8 +119,8 @@ func (v *visit) fragment(name, part string, data any) error {
 // shared are the files whose templates every page may use.
 var shared = []string{"pages/layout.html", "pages/parts.html"}
 
-// readPages parses the templates, each with those that all share. One that is broken ends the
-// program at its start.
+// readPages parses the templates, each with the shared ones. It panics if one is broken, so the
+// program does not start.
 func (c *Console) readPages() map[string]*template.Template {
 	names, err := fs.Glob(pageFiles, "pages/*.html")
 	if err != nil {
@@ -123,16 +140,22 @@ func (c *Console) readPages() map[string]*template.Template {
 	return out
 }
 
-// tight are the templates of rows, of which a page has hundreds: between their elements is no space,
-// which would be a third of what a browser has to keep.
-var tight = []string{"level", "branch", "leaf", "look-leaf", "project-cards", "folder-cards", "branding-cards", "documents-list"}
+// tight are the templates of rows. A page has hundreds of rows, and the space between their
+// elements would be a third of what a browser has to keep, so it is removed.
+var tight = []string{"level", "branch", "leaf", "branding-leaf", "project-cards", "folder-cards", "branding-cards", "documents-list", "document-level"}
 
-// aroundTags is space with the end of a line in it, at the beginning or end of a tag.
+// aroundTags matches space between tags that contains a line end.
 var aroundTags = regexp.MustCompile(`(^|>)\s*\n\s*(<|$)`)
 
-// tighten takes the space out of a template that stands between two elements on lines of their own. What
-// stands on one line keeps its spaces.
+// tighten removes the space between elements that are on different lines of a template. Spaces
+// within a line stay.
 func tighten(n parse.Node) {
+	both := func(b parse.BranchNode) {
+		tighten(b.List)
+		if b.ElseList != nil {
+			tighten(b.ElseList)
+		}
+	}
 	switch n := n.(type) {
 	case *parse.ListNode:
 		for _, one := range n.Nodes {
@@ -141,62 +164,224 @@ func tighten(n parse.Node) {
 	case *parse.TextNode:
 		n.Text = aroundTags.ReplaceAll(n.Text, []byte("$1$2"))
 	case *parse.IfNode:
-		tightenBoth(n.BranchNode)
+		both(n.BranchNode)
 	case *parse.RangeNode:
-		tightenBoth(n.BranchNode)
+		both(n.BranchNode)
 	case *parse.WithNode:
-		tightenBoth(n.BranchNode)
+		both(n.BranchNode)
 	}
 }
 
-// tightenBoth tightens what is shown if something holds, and what if not.
-func tightenBoth(n parse.BranchNode) {
-	tighten(n.List)
-	if n.ElseList != nil {
-		tighten(n.ElseList)
-	}
-}
-
-// functions are what templates may call.
+// functions returns the functions that templates may call.
 func (c *Console) functions() template.FuncMap {
 	return template.FuncMap{
-		"asset": func(name string) string { return c.base + c.files.address(name) },
-		"icon":  c.drawing,
-		"time":  timeElement,
-		"clock": clockElement,
-		"many":  many,
-		"size":  sizeOf,
-		"map":   pairs,
-		"text":  text,
-		"icons": icon.All,
+		"asset":    func(name string) string { return c.base + c.files.address(name) },
+		"time":     func(t any) template.HTML { return timeElement(t, "") },
+		"clock":    func(t any) template.HTML { return timeElement(t, " data-clock") }, // stays a time of day, for tables
+		"many":     many,
+		"text":     text,
+		"markdown": markdownOf,
+		"icons":    icon.All,
 
 		"address":  func(s string) *string { return &s },
-		"article":  article,
 		"health":   healthOf,
 		"millis":   millis,
 		"tone":     toneOf,
 		"bytes":    bytesOf,
 		"exact":    exact,
-		"invalid":  invalid,
-		"markdown": markdownOf,
 		"picture":  func(m sheaf.Medium) bool { return m.Picture() },
 		"initials": initials,
 		"palette":  palette,
 		"person":   person,
+
+		// article returns the word before a role.
+		"article": func(r sheaf.Role) string {
+			if r == sheaf.Member {
+				return "a"
+			}
+			return "an"
+		},
+		// invalid marks the element that the page's fault is about: it gets the focus, and a screen
+		// reader reads the fault with it.
+		"invalid": func(p page, name string) template.HTMLAttr {
+			if p.Fault.At != name {
+				return ""
+			}
+			return ` aria-invalid="true" aria-describedby="fault" autofocus` // #nosec G203 -- it is a constant
+		},
+		// icon returns an icon of the catalogue, or one of the console's own. It is hidden from
+		// screen readers, because a name is beside it. An unknown icon becomes a page. colour is
+		// optional; it is an attribute, because the policy forbids styles.
+		"icon": func(id string, colour ...*string) template.HTML {
+			if _, known := icon.Lookup(id); !known && ownIcons[id] == "" {
+				id = "file-text"
+			}
+			attributes := ""
+			if len(colour) > 0 && colour[0] != nil && sheaf.CheckColor(*colour[0]) == nil {
+				attributes = ` color="` + *colour[0] + `"`
+			}
+			// #nosec G203 -- the name is of an icon of ours, and a colour has been checked to be one
+			return template.HTML(`<svg class="icon" aria-hidden="true"` + attributes + `><use href="` + c.base + c.files.address(iconFile) + "#" + id + `"/></svg>`)
+		},
+		// map returns a map of names and values, to pass several values to a template:
+		// {{template "leaf" (map "Page" $ "Project" .)}}. A template that uses another name fails.
+		"map": func(args ...any) (map[string]any, error) {
+			if len(args)%2 != 0 {
+				return nil, fmt.Errorf("map takes names and values, got %d", len(args))
+			}
+			out := map[string]any{}
+			for i := 0; i < len(args); i += 2 {
+				out[fmt.Sprint(args[i])] = args[i+1]
+			}
+			return out, nil
+		},
+		// size returns the dimensions of a picture; empty for other files, and if they are unknown.
+		"size": func(m sheaf.Medium) string {
+			if m.Width == nil || m.Height == nil {
+				return ""
+			}
+			return fmt.Sprintf("%d × %d", *m.Width, *m.Height)
+		},
 	}
 }
 
-// pairs makes a map of names and values, for a template that takes several. A template that asks
-// the map for another name fails.
+// send writes a whole page. It returns Unavailable if too many large pages wait for their readers.
 //
-//	{{template "leaf" (map "Page" $ "Project" .)}}
-func pairs(args ...any) (map[string]any, error) {
-	if len(args)%2 != 0 {
-		return nil, fmt.Errorf("map takes names and values, got %d", len(args))
+// The page is compressed if the browser accepts that, unless another site made the browser send the
+// request, or the page answers a form. The length of a compressed page reveals whether a word of
+// the request occurs in it a second time. An attacker who can make a browser send requests, and
+// sees how long the answers are, could spell out the page; and secrets that are shown once answer a
+// form.
+func (v *visit) send(status int, page []byte) error {
+	v.Header().Add("Vary", "Accept-Encoding, Sec-Fetch-Site")
+	site := v.r.Header.Get("Sec-Fetch-Site")
+	own := site == "" || site == "same-origin" || site == "none"
+	if own && v.IsRead() && len(page) >= minCompressed && front.AcceptsGzip(v.r.Header) {
+		page = compressed(page)
+		v.Header().Set("Content-Encoding", "gzip")
 	}
-	out := map[string]any{}
-	for i := 0; i < len(args); i += 2 {
-		out[fmt.Sprint(args[i])] = args[i+1]
+	// The answer to a change that was made is never refused.
+	changed := v.r.Method == http.MethodPost && status < http.StatusBadRequest
+	if !changed && v.r.Method != http.MethodHead {
+		if err := overloaded(v.HoldAnswer(cap(page))); err != nil {
+			v.Header().Del("Content-Encoding")
+			return err
+		}
 	}
-	return out, nil
+	v.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.WriteHeader(status)
+	if v.r.Method != http.MethodHead {
+		v.Write(page)
+	}
+	return nil
+}
+
+// showWithTree writes a page with the tree on its left, in which the record with the id `here` is
+// marked. In the dialog there is no tree.
+func (v *visit) showWithTree(status int, name, here string, data any) error {
+	p := v.page(data)
+	if p.Dialog {
+		return v.render(status, name, p)
+	}
+	var opened []sheaf.FolderID
+	if cookie, err := v.r.Cookie(openCookie); err == nil {
+		opened = idList[sheaf.FolderID](cookie.Value)
+	}
+	t, err := v.console.app.Tree(v.r.Context(), v.caller, here, opened)
+	if err != nil {
+		return err
+	}
+	for _, id := range idList[sheaf.FolderID](v.r.Header.Get(closedHeader)) {
+		delete(t.In, id)
+	}
+	g := treeView{t, here}
+	p.Place = place{t.Path, t.Project}
+	p.Tree = &tree{Projects: g.level(t.Projects, "projects"), Brandings: g.level(t.Brandings, "brandings"), place: p.Place}
+	return v.render(status, name, p)
+}
+
+// confirm returns a handler that shows a template about the record in the path, as read returns it:
+// it asks for confirmation of a change. withTree says whether the page has the tree.
+func confirm[ID ~string, T any](template string, withTree bool, noun string, read func(context.Context, app.Caller, ID) (T, error)) func(*visit) error {
+	return func(v *visit) error {
+		record, err := find(v, noun, read)
+		if err != nil {
+			return err
+		}
+		if withTree {
+			return v.showWithTree(http.StatusOK, template, v.r.PathValue("id"), record)
+		}
+		return v.show(http.StatusOK, template, record)
+	}
+}
+
+// shows returns a handler that shows a template with the data that read returns.
+func shows[T any](template string, read func(*visit) (T, error)) func(*visit) error {
+	return func(v *visit) error {
+		data, err := read(v)
+		if err != nil {
+			return err
+		}
+		return v.show(http.StatusOK, template, data)
+	}
+}
+
+// again shows the form again with the error, if the person can correct it. It returns any other
+// error.
+func (v *visit) again(name string, data any, err error) error {
+	var refusal *sheaf.Error
+	if !errors.As(err, &refusal) || front.Status(refusal.Kind) >= 500 {
+		return err
+	}
+	v.retryAfter(refusal)
+	p := v.page(data)
+	p.Fault = faultIn(name, refusal)
+	return v.render(front.Status(refusal.Kind), name, p)
+}
+
+// bare answers with a title and a sentence. It does not escape them.
+func (v *visit) bare(status int, title, text string) {
+	form := barePage
+	if v.byScript() {
+		form = bareMain
+	}
+	v.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.WriteHeader(status)
+	_, _ = fmt.Fprintf(v, form, title, text)
+}
+
+// bareMain is the answer to a script, barePage to a browser. They use no template and no file of
+// ours, which might be refused too, or be what failed.
+const (
+	bareMain = `<h1>%s</h1>
+<p>%s</p>
+`
+	barePage = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>%[1]s · Sheaf</title>
+<main>
+<h1>%[1]s</h1>
+<p>%[2]s</p>
+</main>
+</html>
+`
+)
+
+// renderText renders a document's text. Links to documents lead to their pages, and media are read
+// with the session; both addresses check whether the reader may see them. It returns Unavailable if
+// the workspace gets no turn to render in time.
+func (v *visit) renderText(text string) (template.HTML, error) {
+	page, err := v.console.Render.Page(v.AwaitTurn, text)
+	if err != nil {
+		return "", overloaded(err)
+	}
+	html := page.HTML(render.Refs{
+		Document: func(id string) string { return v.at("documents", id) },
+		Media:    func(id string) string { return v.at("media", id, "content") },
+	})
+	// #nosec G203 -- render writes every element itself, and no text becomes one
+	return template.HTML(html), nil
 }

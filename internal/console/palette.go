@@ -8,7 +8,7 @@ type swatch struct {
 	Now         bool
 }
 
-// palette lists the colours to choose, with the present one among them.
+// palette returns the colours to choose from, including the current one.
 func palette(now string) []swatch {
 	all := []swatch{{Name: "No colour"}, {Name: "Grey", Value: "#6b7280"}, {Name: "Red", Value: "#dc2626"}, {Name: "Orange", Value: "#ea580c"},
 		{Name: "Amber", Value: "#ca8a04"}, {Name: "Green", Value: "#16a34a"}, {Name: "Teal", Value: "#0d9488"}, {Name: "Blue", Value: "#2563eb"},

@@ -1,20 +1,21 @@
 package console
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 
 	"sheaf.dev/internal/sheaf"
 )
 
-// pick is the choice of one record among many. A form lists the first of them, or those that a search
-// finds, and always the present one: what a list leaves out must not be unchosen by saving the form.
+// pick is the choice of one record among many. A form lists the first records, or those that a
+// search finds, and always the current one: otherwise saving the form would change it.
 type pick struct {
 	Name    string // of the form's field
-	None    string // what the empty choice is called
-	Query   string // by which the options were found
-	More    bool   // there are more than the options: they can be searched
-	Find    string // where a script finds others; q is the query, now the present choice
+	None    string // the text of the empty choice
+	Query   string // the search that found the options
+	More    bool   // there are more records, which a search finds
+	Find    string // the address where a script searches; q is the query, now the current choice
 	Options []option
 }
 
@@ -22,10 +23,10 @@ type pick struct {
 type option struct {
 	ID    string
 	Label string
-	Here  bool // it is the present one
+	Here  bool // it is the current one
 }
 
-// Now is the name of the present one; empty for none.
+// Now returns the name of the current record; empty for none.
 func (p pick) Now() string {
 	for _, o := range p.Options {
 		if o.Here {
@@ -35,17 +36,17 @@ func (p pick) Now() string {
 	return ""
 }
 
-// choose marks another option, where it is among them, as when a refused form comes back.
+// choose marks the option with this id, for a form that is shown again.
 func (p *pick) choose(id string) {
 	for i := range p.Options {
 		p.Options[i].Here = p.Options[i].ID == id
 	}
 }
 
-// maxOptions is how many records a choice lists before it is to be searched.
+// maxOptions is the number of records that a choice lists. If there are more, it is searched.
 const maxOptions = sheaf.MaxLimit
 
-// pickProjects is the choice of a project, by name.
+// pickProjects returns the choice of a project, by name.
 func (v *visit) pickProjects(now sheaf.ProjectID, query string) (pick, error) {
 	out := pick{Name: "project", None: "None", Query: query, Find: v.at("projects", "choose")}
 	page, err := v.console.app.Projects(v.r.Context(), v.caller, sheaf.ProjectFilter{Query: query, Sort: sheaf.ByName, Paging: sheaf.Paging{Limit: maxOptions}})
@@ -67,9 +68,9 @@ func (v *visit) pickProjects(now sheaf.ProjectID, query string) (pick, error) {
 	return out, err
 }
 
-// pickFolders is the choice of a folder to move something into: all folders of a type as they stand in
-// each other, or where they are too many those that a search finds, with where they are. Neither a folder
-// that is itself to be moved nor one within it is among them.
+// pickFolders returns the choice of a folder to move a record into. It lists all folders of the
+// type as a tree; if there are more than maxPlaces, it lists those that the search finds, with
+// their paths. It leaves out the folder `moved` and those within it.
 func (v *visit) pickFolders(kind sheaf.EntityType, moved sheaf.FolderID, now sheaf.FolderID, query string) (pick, error) {
 	out := pick{None: "The top level", Query: query, Find: v.at("folders", "choose?type="+string(kind)+"&without="+string(moved))}
 	page, err := v.console.app.Folders(v.r.Context(), v.caller, sheaf.FolderFilter{EntityType: kind, Query: query, Paging: sheaf.Paging{Limit: maxPlaces}})
@@ -81,15 +82,176 @@ func (v *visit) pickFolders(kind sheaf.EntityType, moved sheaf.FolderID, now she
 		return out, nil
 	}
 	out.More = true
-	paths := folderPaths{v: v, known: map[sheaf.FolderID]sheaf.Folder{}}
-	return out, paths.fill(&out, page.Items, moved, now)
+	f, found := folderPaths{v: v, known: map[sheaf.FolderID]sheaf.Folder{}}, page.Items
+	for _, x := range found {
+		f.known[x.ID] = x
+	}
+	if x, err := f.folder(now); now != "" && err == nil && !slices.ContainsFunc(found, func(x sheaf.Folder) bool { return x.ID == now }) {
+		found = append([]sheaf.Folder{x}, found...)
+	}
+	for _, x := range found {
+		if len(out.Options) >= maxOptions {
+			break
+		}
+		label, within, err := f.path(x, moved)
+		if err != nil {
+			return out, err
+		}
+		if !within {
+			out.Options = append(out.Options, option{string(x.ID), label, x.ID == now})
+		}
+	}
+	return out, nil
 }
 
-// maxPlaces is how many folders a choice lists as they stand in each other.
+// belowPrefix begins the value of a choice that puts documents below another one. A choice without
+// it is the id of a project, or empty for none: the documents go to its top level.
+const belowPrefix = "document:"
+
+// maxFound is the number of documents that a choice of places lists if it is searched. The path of
+// each is read.
+const maxFound = 25
+
+// pickPlaces returns the choice where the selected documents go: the project that they are in with its
+// documents as a tree, and the other projects. With a query it lists all documents and projects that
+// the search finds. It leaves out the selected documents and those below them. `now` is what the
+// person chose; nil: nothing yet, and the choice is the place where they are.
+func (v *visit) pickPlaces(s selection, query string, now *string) (pick, error) {
+	items := url.Values{}
+	project, together := s[0].Document.ProjectID, true
+	for _, p := range s {
+		items.Add("item", p.Item())
+		together = together && p.In == s[0].In
+	}
+	if now == nil {
+		here := ""
+		if together && project != nil {
+			here = string(*project)
+		}
+		if parent := s[0].Document.ParentID; parent != nil && len(s) == 1 {
+			here = belowPrefix + string(*parent)
+		}
+		now = &here
+	}
+	projects, err := v.pickProjects(sheaf.ProjectID(*now), query)
+	if err != nil {
+		return projects, err
+	}
+	out := pick{Name: "to", None: "No project", Query: query, More: projects.More, Find: v.at("selection", "places?"+items.Encode())}
+	switch {
+	case query != "":
+		err = v.findPlaces(&out, s, query)
+	case together:
+		isHere := func(o option) bool { return project != nil && o.ID == string(*project) }
+		if i := slices.IndexFunc(projects.Options, isHere); i >= 0 {
+			out.Options = append(out.Options, projects.Options[i])
+			projects.Options = slices.Delete(projects.Options, i, i+1)
+		}
+		err = v.placesIn(&out, s, project)
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Options = append(out.Options, projects.Options...)
+	out.More = out.More || len(projects.Options) > 0 // the documents of other projects
+	out.choose(*now)
+	if id, below := strings.CutPrefix(*now, belowPrefix); below && out.Now() == "" {
+		if d, err := v.console.app.Document(v.r.Context(), v.caller, sheaf.DocumentID(id)); err == nil {
+			out.Options = slices.Insert(out.Options, 0, option{*now, d.Title, true})
+		}
+	}
+	return out, nil
+}
+
+// placesIn appends the documents of a project, or in none, that the selected documents may go below,
+// as a tree. If there are too many for that, it appends the first at the top level: a search finds
+// the others.
+func (v *visit) placesIn(out *pick, s selection, project *sheaf.ProjectID) error {
+	ctx, a := v.r.Context(), v.console.app
+	var all []sheaf.TreeEntry
+	whole := false
+	if project != nil {
+		p, err := a.Project(ctx, v.caller, *project)
+		if err != nil {
+			return err
+		}
+		if whole = p.DocumentCount <= maxOptions; whole {
+			if all, err = a.DocumentTree(ctx, v.caller, *project); err != nil {
+				return err
+			}
+		}
+	}
+	if !whole {
+		page, err := a.DocumentLevel(ctx, v.caller, project, nil, sheaf.Paging{Limit: maxOptions})
+		if err != nil {
+			return err
+		}
+		all, out.More = page.Items, true
+	}
+	within := sheaf.MaxLevels + 1 // the level of the selected document that the entry is below
+	for _, e := range all {
+		if e.Depth <= within {
+			within = sheaf.MaxLevels + 1
+			if s.has(e.ID) {
+				within = e.Depth
+			}
+		}
+		if within > sheaf.MaxLevels && e.Depth < sheaf.MaxLevels {
+			out.Options = append(out.Options, option{ID: belowPrefix + string(e.ID), Label: strings.Repeat("\u2003", e.Depth) + e.Title})
+		}
+	}
+	return nil
+}
+
+// has reports whether a document is selected.
+func (s selection) has(id sheaf.DocumentID) bool {
+	return slices.ContainsFunc(s, func(p picked) bool { return p.Document.ID == id })
+}
+
+// findPlaces appends the documents that a search finds, with their paths, except the selected ones and
+// those below them.
+func (v *visit) findPlaces(out *pick, s selection, query string) error {
+	ctx, a := v.r.Context(), v.console.app
+	found, err := a.Documents(ctx, v.caller, sheaf.DocumentFilter{Query: typedQuery(query), Sort: sheaf.DocumentsByTitle, Paging: sheaf.Paging{Limit: maxFound}})
+	if err != nil {
+		return err
+	}
+	names := map[sheaf.ProjectID]string{}
+	for _, d := range found.Items {
+		path, err := a.DocumentPath(ctx, v.caller, d.ID)
+		if sheaf.KindOf(err) == sheaf.NotFound {
+			continue // it was deleted between two reads
+		}
+		if err != nil {
+			return err
+		}
+		label := ""
+		if id := d.ProjectID; id != nil {
+			if names[*id] == "" {
+				p, err := a.Project(ctx, v.caller, *id)
+				if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
+					return err
+				}
+				names[*id] = p.Name
+			}
+			label = names[*id] + " / "
+		}
+		if len(path) == sheaf.MaxLevels || slices.ContainsFunc(path, func(e sheaf.PathEntry) bool { return s.has(e.ID) }) {
+			continue
+		}
+		for _, e := range path[:len(path)-1] {
+			label += e.Title + " / "
+		}
+		out.Options = append(out.Options, option{ID: belowPrefix + string(d.ID), Label: label + d.Title})
+	}
+	return nil
+}
+
+// maxPlaces is the number of folders that a choice lists as a tree.
 const maxPlaces = 1000
 
-// places lists all folders of a type, each before those in it, without the tree of one that is to be
-// moved. Which of them are possible the rules decide.
+// places lists folders as a tree, each before those in it, without the folder `without` and those
+// in it. The rules of app decide which of them a record may be moved to.
 func places(all []sheaf.Folder, without, here sheaf.FolderID) (out []option) {
 	inside := map[sheaf.FolderID][]sheaf.Folder{}
 	for _, f := range all {
@@ -109,37 +271,14 @@ func places(all []sheaf.Folder, without, here sheaf.FolderID) (out []option) {
 	return out
 }
 
-// folderPaths names folders by those that they stand in.
+// folderPaths finds the paths of folders. It reads each folder once.
 type folderPaths struct {
 	v     *visit
-	known map[sheaf.FolderID]sheaf.Folder // that were read
+	known map[sheaf.FolderID]sheaf.Folder // the folders that were read
 }
 
-// fill lists the first folders, and the present one wherever it stands.
-func (f folderPaths) fill(out *pick, found []sheaf.Folder, moved, now sheaf.FolderID) error {
-	for _, x := range found {
-		f.known[x.ID] = x
-	}
-	if x, err := f.folder(now); now != "" && err == nil && !slices.ContainsFunc(found, func(x sheaf.Folder) bool { return x.ID == now }) {
-		found = append([]sheaf.Folder{x}, found...)
-	}
-	for _, x := range found {
-		if len(out.Options) >= maxOptions {
-			return nil
-		}
-		label, within, err := f.path(x, moved)
-		if err != nil {
-			return err
-		}
-		if !within {
-			out.Options = append(out.Options, option{string(x.ID), label, x.ID == now})
-		}
-	}
-	return nil
-}
-
-// path is a folder's name behind those of the folders above it, and whether it is moved or stands within
-// what is.
+// path returns the names of the folders above x and its own, and reports whether x is the folder
+// `moved` or within it.
 func (f folderPaths) path(x sheaf.Folder, moved sheaf.FolderID) (label string, within bool, err error) {
 	label, within = x.Name, x.ID == moved
 	for x.ParentID != nil && err == nil {
@@ -148,7 +287,7 @@ func (f folderPaths) path(x sheaf.Folder, moved sheaf.FolderID) (label string, w
 		}
 	}
 	if sheaf.KindOf(err) == sheaf.NotFound {
-		err = nil // it was deleted between two questions
+		err = nil // it was deleted between two reads
 	}
 	return label, within, err
 }
@@ -165,27 +304,24 @@ func (f folderPaths) folder(id sheaf.FolderID) (sheaf.Folder, error) {
 	return x, err
 }
 
-// chooseProject answers GET /w/{workspace}/projects/choose: the options of a choice of projects, for the
-// script that searches among them.
-func (c *Console) chooseProject(v *visit) error {
-	q := v.r.URL.Query()
-	p, err := v.pickProjects(sheaf.ProjectID(q.Get("now")), q.Get("q"))
-	if err != nil {
-		return err
+// placeOf returns the folder's identifier; empty for the root level.
+func placeOf(f *sheaf.FolderID) sheaf.FolderID {
+	if f == nil {
+		return ""
 	}
-	return v.fragment("document-form", "options", p)
+	return *f
 }
 
-// chooseFolder answers GET /w/{workspace}/folders/choose: the options of a choice of folders.
-func (c *Console) chooseFolder(v *visit) error {
-	q := v.r.URL.Query()
-	kind := sheaf.ProjectFolder
-	if sheaf.EntityType(q.Get("type")) == sheaf.BrandingFolder {
-		kind = sheaf.BrandingFolder
+// folderIn returns the folder that the parameter "in" of the address names: a new record is made
+// there. Without the parameter it returns the zero Folder, which means the root level.
+func (v *visit) folderIn() (sheaf.Folder, error) {
+	in := v.r.URL.Query().Get("in")
+	if in == "" {
+		return sheaf.Folder{}, nil
 	}
-	p, err := v.pickFolders(kind, sheaf.FolderID(q.Get("without")), sheaf.FolderID(q.Get("now")), q.Get("q"))
-	if err != nil {
-		return err
+	id, ok := sheaf.ParseUUID(in)
+	if !ok {
+		return sheaf.Folder{}, sheaf.Missing("folder")
 	}
-	return v.fragment("move", "options", p)
+	return v.console.app.Folder(v.r.Context(), v.caller, sheaf.FolderID(id))
 }

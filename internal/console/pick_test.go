@@ -10,7 +10,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// more makes as many projects as no choice lists, all before "Project" by name.
+// more creates more projects than a choice lists, all before "Project" by name.
 func (w *town) more(n int) {
 	w.Helper()
 	for i := range n {
@@ -19,8 +19,8 @@ func (w *town) more(n int) {
 	}
 }
 
-// With more projects than a choice lists, editing a document keeps it where it is, and the others are
-// found: by the script, and by the form without one.
+// With more projects than a choice lists, editing a document does not move it. The other projects
+// are found by the script, and by the form without a script.
 func TestPick_ThePresentProjectIsAlwaysThere(t *testing.T) {
 	w := newTown(t)
 	w.more(maxOptions + 1)
@@ -48,8 +48,8 @@ func TestPick_ThePresentProjectIsAlwaysThere(t *testing.T) {
 	}
 }
 
-// A folder is found by its name, with the folders above it; neither what is moved nor what is in it is
-// offered, and the present one is always there.
+// A folder is found by its name, and shown with the folders above it. The moved folder and those in
+// it are not offered, and the current one always is.
 func TestPick_FoldersAreFoundWithTheirPath(t *testing.T) {
 	w := newTown(t)
 	make := func(name string, in sheaf.FolderID) sheaf.FolderID {

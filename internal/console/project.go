@@ -9,46 +9,65 @@ import (
 // projectPage is the data of project.html.
 type projectPage struct {
 	Project   sheaf.Project
-	Documents []sheaf.Document
+	Count     int64            // of all documents here
+	Tree      *documentLevel   // the documents as a tree; nil if they are shown as a list
+	Documents []sheaf.Document // the list
 	List      listing
 	Deleted   sheaf.DocumentID // the document that was just deleted
 }
 
-// projectOf finds the project in the path, or NotFound.
-func (v *visit) projectOf() (sheaf.ProjectDetail, error) {
-	id, err := id[sheaf.ProjectID](v, "project")
-	if err != nil {
-		return sheaf.ProjectDetail{}, err
-	}
-	return v.console.app.Project(v.r.Context(), v.caller, id)
-}
-
-// project shows a project and its documents.
+// project answers GET /w/{workspace}/projects/{id}: a project and its documents.
 func (c *Console) project(v *visit) error {
-	detail, err := v.projectOf()
+	detail, err := find(v, "project", c.app.Project)
 	if err != nil {
 		return err
 	}
-	data := projectPage{Project: detail.Project, Deleted: v.deleted()}
+	data := projectPage{Project: detail.Project, Count: detail.DocumentCount}
 	if err := v.listDocuments(&data, sheaf.Some(detail.ID)); err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "project", string(detail.ID), data)
+	return v.showWithTree(http.StatusOK, "project", string(detail.ID), data)
 }
 
-// listDocuments fills in the documents of a project, or those that are in none.
+// looseDocuments answers GET /w/{workspace}/documents: the documents that are in no project.
+func (c *Console) looseDocuments(v *visit) error {
+	var data projectPage
+	if err := v.listDocuments(&data, sheaf.Nil[sheaf.ProjectID]()); err != nil {
+		return err
+	}
+	all, err := c.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Project: sheaf.Nil[sheaf.ProjectID](), Paging: sheaf.Paging{Limit: 1}})
+	if err != nil {
+		return err
+	}
+	data.Count = all.Total
+	return v.showWithTree(http.StatusOK, "documents", "", data)
+}
+
+// listDocuments reads the documents of a project, or those in none, and the id of the document that
+// was just deleted: one click restores it. The documents are a tree, unless the reader filters them
+// or chooses another order.
 func (v *visit) listDocuments(p *projectPage, of sheaf.Opt[sheaf.ProjectID]) error {
-	p.List = v.listing("document", "from", listPage, documentOrders)
+	deleted, _ := sheaf.ParseUUID(v.r.URL.Query().Get("deleted"))
+	p.Deleted = sheaf.DocumentID(deleted)
+	p.List = v.listing("document", "from", listPage, documentTreeOrders)
+	if p.List.Query == "" && p.List.Order.Value == "" {
+		tree, err := v.documentTree(&p.List, of.Pointer(), nil)
+		p.Tree = &tree
+		return err
+	}
+	if p.List.Query != "" {
+		p.List = v.listing("document", "from", listPage, documentOrders)
+	}
 	page, err := v.console.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Project: of, Query: p.List.Query,
 		Sort: sheaf.DocumentSort(p.List.Order.sort), Paging: p.List.Paging})
 	p.Documents = page.Items
-	p.List.has(page.Total, len(page.Items))
+	p.List.setResult(page.Total, len(page.Items))
 	return err
 }
 
-// projectForm is for a new project, or a change of one.
+// projectForm is the form of a new project, or of a change.
 type projectForm struct {
-	ID          sheaf.ProjectID // empty: a new one
+	ID          sheaf.ProjectID // empty for a new project
 	Name        string
 	Description string
 	Icon        string
@@ -58,42 +77,34 @@ type projectForm struct {
 	basis
 }
 
-// fields are those of the form that change the project.
+// fields returns the fields that change the project.
 func (f projectForm) fields() []field {
 	return []field{{Name: "name", Label: "Name", Value: f.Name}, {Name: "description", Label: "Description", Value: f.Description},
 		{Name: "color", Label: "Colour", Value: f.Color}, {Name: "icon", Label: "Icon", Value: f.Icon}}
 }
 
-// formOfProject is the form of a project as it is stored.
+// formOfProject returns the form with the project's stored values.
 func formOfProject(p sheaf.Project) projectForm {
 	f := projectForm{ID: p.ID, Name: p.Name, Description: text(p.Description), Icon: text(p.Icon), Color: text(p.Color)}
-	f.basis = basisOf(p.Revision, f.fields())
+	f.basis = basis{Revision: p.Revision, Was: f.fields()}
 	return f
 }
 
-// newProject answers GET /w/{workspace}/projects/new: it shows an empty form.
+// newProject answers GET /w/{workspace}/projects/new: an empty form.
 func (c *Console) newProject(v *visit) error {
-	f := projectForm{Icon: "file-text", Color: "#2563eb"}
-	if folder := v.r.URL.Query().Get("in"); folder != "" {
-		id, ok := sheaf.ParseUUID(folder)
-		if !ok {
-			return sheaf.Missing("folder")
-		}
-		in, err := c.app.Folder(v.r.Context(), v.caller, sheaf.FolderID(id))
-		if err != nil {
-			return err
-		}
-		f.Folder, f.Inside = in.ID, in.Name
+	in, err := v.folderIn()
+	if err != nil {
+		return err
 	}
-	return v.showBeside(http.StatusOK, "project-form", "", f)
+	return v.showWithTree(http.StatusOK, "project-form", "", projectForm{Icon: "file-text", Color: "#2563eb", Folder: in.ID, Inside: in.Name})
 }
 
-// projectForm reads the form of a project.
+// projectForm reads the form, and returns the change that it asks for.
 func (v *visit) projectForm() (projectForm, sheaf.ProjectChange) {
 	f := projectForm{Name: v.typed("name"), Description: v.typed("description"), Icon: v.typed("icon"), Color: v.typed("color"),
 		Folder: sheaf.FolderID(v.field("in")), Inside: v.field("inside")}
 	f.basis = v.basis(f.fields())
-	return f, sheaf.ProjectChange{Name: sheaf.Some(f.Name), Description: v.typedOr("description"), Icon: v.typedOr("icon"), Color: v.typedOr("color")}
+	return f, sheaf.ProjectChange{Name: sheaf.Some(f.Name), Description: v.typedOpt("description"), Icon: v.typedOpt("icon"), Color: v.typedOpt("color")}
 }
 
 // createProject answers POST /w/{workspace}/projects: it makes a project.
@@ -110,13 +121,13 @@ func (c *Console) createProject(v *visit) error {
 	return v.done(v.at("projects", string(p.ID)))
 }
 
-// editProject answers GET /w/{workspace}/projects/{id}/edit: it shows the form of a project.
+// editProject answers GET /w/{workspace}/projects/{id}/edit: the form of a project.
 func (c *Console) editProject(v *visit) error {
-	d, err := v.projectOf()
+	d, err := find(v, "project", c.app.Project)
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "project-form", string(d.ID), formOfProject(d.Project))
+	return v.showWithTree(http.StatusOK, "project-form", string(d.ID), formOfProject(d.Project))
 }
 
 // updateProject answers POST /w/{workspace}/projects/{id}: it changes a project.
@@ -127,12 +138,12 @@ func (c *Console) updateProject(v *visit) error {
 	}
 	form, change := v.projectForm()
 	form.ID = id
-	err = v.saveOver(&form.basis, form.fields(), func(m sheaf.Match) error {
+	err = v.saveForm(&form.basis, form.fields(), func(m sheaf.Match) error {
 		_, err := c.app.UpdateProject(v.r.Context(), v.caller, id, change, m)
 		return err
-	}, func() (present, error) {
+	}, func() (current, error) {
 		d, err := c.app.Project(v.r.Context(), v.caller, id)
-		return present{string(id), d.Revision, formOfProject(d.Project).fields()}, err
+		return current{string(id), d.Revision, formOfProject(d.Project).fields()}, err
 	})
 	if err != nil {
 		return v.again("project-form", form, err)
@@ -140,7 +151,7 @@ func (c *Console) updateProject(v *visit) error {
 	return v.done(v.at("projects", string(id)))
 }
 
-// projectMove is the form that moves a project, with every place that it may go to.
+// projectMove returns the form that moves a project, with the folders to choose from.
 func (v *visit) projectMove(id sheaf.ProjectID) (moveForm, error) {
 	d, err := v.console.app.Project(v.r.Context(), v.caller, id)
 	if err != nil {
@@ -152,25 +163,26 @@ func (v *visit) projectMove(id sheaf.ProjectID) (moveForm, error) {
 	return f, err
 }
 
-// deleteProjectForm answers GET /w/{workspace}/projects/{id}/delete: it asks whether to delete a
-// project.
-func (c *Console) deleteProjectForm(v *visit) error {
-	d, err := v.projectOf()
-	if err != nil {
-		return err
-	}
-	return v.showBeside(http.StatusOK, "project-delete", string(d.ID), d.Project)
-}
-
 // deleteProject answers POST /w/{workspace}/projects/{id}/delete: it deletes a project.
 func (c *Console) deleteProject(v *visit) error {
-	d, err := v.projectOf()
+	d, err := find(v, "project", c.app.Project)
 	if err != nil {
 		return err
 	}
-	v.TakeTime()
+	v.LiftDeadlines()
 	if err := c.app.DeleteProject(v.r.Context(), v.caller, d.ID, sheaf.Match{}); err != nil {
 		return err
 	}
-	return v.done(v.inside(d.FolderID))
+	return v.done(v.folderAddress(d.FolderID))
+}
+
+// chooseProject answers GET /w/{workspace}/projects/choose: the options of a choice of projects,
+// for a script that searches.
+func (c *Console) chooseProject(v *visit) error {
+	q := v.r.URL.Query()
+	p, err := v.pickProjects(sheaf.ProjectID(q.Get("now")), q.Get("q"))
+	if err != nil {
+		return err
+	}
+	return v.fragment("document-form", "options", p)
 }

@@ -2,9 +2,9 @@ package console
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"sheaf.dev/internal/sheaf"
@@ -16,57 +16,65 @@ import (
 //	POST /sign-in ─────▶ the first request is run once more, for a caller whose every change is
 //	                     refused: so its own handler shows its form again, with what was typed
 //
-// The change is not made right after signing in: another person may have signed in, and a change requested an
-// hour ago may be wrong by now. In the dialog of a page, all of this happens within the dialog.
+// The change is not made right after signing in: another person may have signed in, and a change
+// requested an hour ago may be wrong by now. In the dialog of a page, all of this happens within
+// the dialog.
 
 // interrupted is a request that arrived after its session had ended.
 type interrupted struct {
-	Ended  bool   // it is what the sign-in form is shown for
-	Method string // of the request to come back to; empty: the person is led to Next
-	Form   string // that it sent, encoded
-	Lost   bool   // it sent a form that is too long to be carried
+	Ended  bool   // the sign-in form is shown because of it
+	Method string // method of the request to repeat; empty: the person is sent to Next
+	Form   string // the form that it sent, encoded
+	Lost   bool   // it sent a form that is too long to carry
 }
 
-// maxSignInForm holds a form within a field of another: encoding it again makes it longer.
-const maxSignInForm = 2 * maxForm
+// signInPage is the data of sign-in.html.
+type signInPage struct {
+	Email, Next string
+	Pending     bool // no user has a password yet
+	Open        bool // a password would be sent unencrypted, and not to this machine
+	interrupted
+}
 
-// secretFields are never carried: a page that has them in its source could be read by the next person.
+// secretFields are never carried: a page that has them in its source could be read by the next
+// person.
 var secretFields = []string{"password", "again", "current"}
 
-// readInterrupted reads the form of a request without a session, to carry it over the sign-in. It does not read
-// long forms, because without a session no workspace's share bounds them.
-func (v *visit) readInterrupted() {
-	body, err := io.ReadAll(io.LimitReader(v.Body(), maxForm+1))
-	if err == nil && len(body) <= maxForm {
-		v.r.PostForm, err = url.ParseQuery(string(body))
-	}
-	v.lost = err != nil || len(body) > maxForm
-}
-
-// toSignIn leads a person without a session to the sign-in, and from there back to the page.
+// toSignIn sends a person without a session to the sign-in, and from there back to the page. After
+// a form, and in the dialog, it answers with the sign-in form itself.
 func (v *visit) toSignIn() {
 	switch {
 	case v.byStream():
-		v.sayEnded()
+		// The page closes the stream when it gets this event.
+		v.Header().Set("Content-Type", "text/event-stream")
+		v.WriteHeader(http.StatusOK)
+		io.WriteString(v, "retry: 60000\nevent: signed-out\ndata: {}\n\n")
+		return
 	case v.byScript() && !v.inDialog():
 		v.bare(http.StatusUnauthorized, "You are signed out", "Your session has ended, and nothing was changed. Sign in again.")
+		return
 	case v.r.Method == http.MethodPost || v.inDialog():
-		v.signInFirst()
 	case v.r.URL.Path == "/":
 		_ = v.redirect(v.console.base + "/sign-in")
+		return
 	default:
 		_ = v.redirect(v.console.base + "/sign-in?next=" + url.QueryEscape(v.r.URL.RequestURI()))
+		return
 	}
-}
-
-// signInFirst answers with the sign-in form in place of what was asked for.
-func (v *visit) signInFirst() {
-	p := signInPage{Open: v.exposed(), Next: v.pageBehind(), interrupted: interrupted{Ended: true, Lost: v.lost}}
+	p := signInPage{Open: v.exposed(), Next: v.formPage(), interrupted: interrupted{Ended: true, Lost: v.lost}}
 	switch {
 	case v.r.Method != http.MethodPost: // in the dialog
 		p.Next, p.Method = v.r.URL.RequestURI(), http.MethodGet
-	case v.route != nil && v.route.resumes && !v.lost:
-		p.Next, p.Method, p.Form = v.r.URL.Path, http.MethodPost, withoutSecrets(v.r.PostForm).Encode()
+	case v.route != nil && v.route.has(resumable) && !v.lost:
+		form := maps.Clone(v.r.PostForm)
+		form.Del("lost")
+		for _, name := range secretFields {
+			if form.Get(name) != "" {
+				form.Add("lost", name) // the page asks for it again
+			}
+			form.Del(name)
+		}
+		p.Next, p.Method, p.Form = v.r.URL.Path, http.MethodPost, form.Encode()
 	}
 	p.Next = safeNext(p.Next)
 	if err := v.show(http.StatusUnauthorized, "sign-in", p); err != nil {
@@ -75,28 +83,18 @@ func (v *visit) signInFirst() {
 	}
 }
 
-// withoutSecrets is the form without passwords.
-func withoutSecrets(form url.Values) url.Values {
-	out := url.Values{}
-	for name, values := range form {
-		out[name] = values
+// safeNext returns the address if it is one of ours that a person may be sent back to, otherwise
+// "".
+func safeNext(s string) string {
+	if strings.HasPrefix(s, "/w/") || s == "/account" {
+		return s
 	}
-	out.Del("lost")
-	for _, name := range secretFields {
-		if out.Get(name) != "" {
-			out.Add("lost", name)
-		}
-		out.Del(name)
-	}
-	return out
+	return ""
 }
 
-// lostSecret reports whether a password was typed into the field before the sign-in.
-func (v *visit) lostSecret(name string) bool { return slices.Contains(v.r.PostForm["lost"], name) }
-
-// pageBehind is the page that a form was sent from: the script says which, and otherwise it is the next
-// one above the form's address.
-func (v *visit) pageBehind() string {
+// formPage returns the page that the form was sent from: the one that the script names, or else the
+// nearest page above the form's address.
+func (v *visit) formPage() string {
 	if u, err := url.Parse(v.r.Header.Get("HX-Current-URL")); err == nil && u.Path != "" {
 		return strings.TrimPrefix(u.RequestURI(), v.console.base)
 	}
@@ -108,13 +106,6 @@ func (v *visit) pageBehind() string {
 	return v.r.URL.Path
 }
 
-// sayEnded sends the stream of an open page the event that its session has ended. The page closes the stream.
-func (v *visit) sayEnded() {
-	v.Header().Set("Content-Type", "text/event-stream")
-	v.WriteHeader(http.StatusOK)
-	io.WriteString(v, "retry: 60000\nevent: signed-out\ndata: {}\n\n")
-}
-
 // resume answers the interrupted request of a person who has just signed in. It changes nothing.
 func (v *visit) resume(p signInPage, token string) error {
 	to, err := url.Parse(p.Next)
@@ -122,12 +113,13 @@ func (v *visit) resume(p signInPage, token string) error {
 	if err != nil || bad != nil || !isText(form) || !isText(to.Query()) {
 		return v.done(v.console.base + "/")
 	}
-	// The exchange finds routes by its request: it gets the interrupted one for as long.
+	// The exchange finds routes by its request, so it gets the interrupted request until this
+	// returns.
 	sent := *v.r
 	defer func() { *v.r = sent }()
 	v.r.Method, v.r.URL, v.r.PostForm, v.token = p.Method, to, form, token
 	r, _ := v.console.routes.Find(v.Exchange)
-	if r == nil || r.who.level < bySignedIn || r.method == http.MethodPost && !r.resumes {
+	if r == nil || r.who.level < bySignedIn || r.method == http.MethodPost && !r.has(resumable) {
 		return v.done(v.console.base + p.Next)
 	}
 	if err := v.mayOpen(r.who); err != nil {
@@ -141,4 +133,4 @@ func (v *visit) resume(p signInPage, token string) error {
 }
 
 var errSignedInAgain = &sheaf.Error{Kind: sheaf.Conflict, Code: sheaf.CodeConflict,
-	Text: "You are signed in again. Nothing was changed yet, and what you typed is below: look at it, and send it again"}
+	Text: "You are signed in again. Nothing was changed yet. What you typed is below: check it, and send it again"}

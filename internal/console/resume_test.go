@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// sendAs sends a form with a cookie; script is for what a script or the dialog adds.
+// sendAs sends a form with a cookie, and with the headers that a script or the dialog adds.
 func (w *town) sendAs(token, path string, form url.Values, script ...func(*http.Request)) *httptest.ResponseRecorder {
 	w.Helper()
 	return w.ask(http.MethodPost, w.address(path), token, append([]func(*http.Request){func(r *http.Request) {
@@ -20,13 +20,13 @@ func (w *town) sendAs(token, path string, form url.Values, script ...func(*http.
 	}}, script...)...)
 }
 
-// byDialog is what a form in the dialog of a page adds.
+// byDialog has the headers of a form in the dialog.
 func byDialog(r *http.Request) {
 	r.Header.Set("HX-Request", "true")
 	r.Header.Set("HX-Target", "dialog-body")
 }
 
-// hidden are the hidden fields of the page's first form.
+// hidden returns the hidden fields of the page's first form.
 func hidden(page string) url.Values {
 	out := url.Values{}
 	for _, m := range regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)"`).FindAllStringSubmatch(page, -1) {
@@ -44,8 +44,8 @@ func (w *town) signInAgain(page string, script ...func(*http.Request)) *httptest
 	return w.sendAs("", "/sign-in", form, script...)
 }
 
-// Every form that is sent after its session has ended comes back after signing in, with what was typed,
-// and nothing was changed: by a page without scripts and in the dialog.
+// Every form that is sent after its session has ended is shown again after signing in, with what
+// was typed, and nothing was changed. That is so without scripts and in the dialog.
 func TestResume_EveryFormComesBackWithWhatWasTyped(t *testing.T) {
 	w := newTown(t)
 	before := w.everything()
@@ -53,7 +53,7 @@ func TestResume_EveryFormComesBackWithWhatWasTyped(t *testing.T) {
 		"/share": "Type the password again", "/role": `value="admin" checked`, "/settings/plan": `value="pro" checked`, "/settings/branding": `value="` + w.ids["brandings"] + `" selected`}
 	tried := 0
 	for _, r := range w.c.allRoutes() {
-		if !r.resumes {
+		if !r.has(resumable) {
 			continue
 		}
 		tried++
@@ -85,7 +85,7 @@ func TestResume_EveryFormComesBackWithWhatWasTyped(t *testing.T) {
 				t.Errorf("POST %s: the end is not kept, or the password is, in %s", r.path, body)
 			}
 			if len(got.Result().Cookies()) == 0 {
-				t.Errorf("POST %s: nobody is signed in", r.path)
+				t.Errorf("POST %s: the person is not signed in", r.path)
 			}
 		}
 	}
@@ -97,7 +97,7 @@ func TestResume_EveryFormComesBackWithWhatWasTyped(t *testing.T) {
 	}
 }
 
-// What has no form to come back to leads to the page that it was on.
+// A request without such a form leads back to the page that it was sent from.
 func TestResume_AnActWithoutAFormLeadsToItsPage(t *testing.T) {
 	w := newTown(t)
 	before := w.everything()
@@ -116,7 +116,7 @@ func TestResume_AnActWithoutAFormLeadsToItsPage(t *testing.T) {
 			t.Errorf("POST %s: %d to %s, want %s", path, got.Code, to, w.address(want))
 		}
 	}
-	// A script says which page it is on.
+	// A script names its page.
 	asked := w.sendAs("", "/w/{workspace}/webhooks/{id}/test", nil, byDialog, func(r *http.Request) {
 		r.Header.Set("HX-Current-URL", "http://example.com"+w.address("/w/{workspace}/webhooks/{id}")+"?state=failed")
 	})
@@ -142,8 +142,8 @@ func TestResume_ADialogOpensAfterSigningIn(t *testing.T) {
 	}
 }
 
-// A script that is signed out is told so, and never that it succeeded.
-func TestResume_AScriptIsToldThatNobodyIsSignedIn(t *testing.T) {
+// A script without a session gets an error, and never a success.
+func TestResume_AScriptWithoutASessionGetsAnError(t *testing.T) {
 	w := newTown(t)
 	got := w.sendAs("", "/w/{workspace}/projects/{id}/move", url.Values{"folder": {""}}, func(r *http.Request) { r.Header.Set("HX-Request", "true") })
 	if got.Code != http.StatusUnauthorized || got.Header().Get("HX-Redirect") != "" {
@@ -155,11 +155,11 @@ func TestResume_AScriptIsToldThatNobodyIsSignedIn(t *testing.T) {
 	}
 }
 
-// A text that is longer than other forms is not carried, and the page says so.
-func TestResume_ALongTextOfSomebodyUnknownIsNotCarried(t *testing.T) {
+// A text that is too long for a hidden field is not carried, and the page says so.
+func TestResume_ALongTextWithoutASessionIsNotCarried(t *testing.T) {
 	w := newTown(t)
 	got := w.sendAs("", "/w/{workspace}/documents/{id}", url.Values{"title": {"t"}, "revision": {"1"}, "content": {strings.Repeat("x", maxForm)}})
-	if body := got.Body.String(); got.Code != http.StatusUnauthorized || !strings.Contains(body, "too long to be kept here") || len(body) > maxForm {
+	if body := got.Body.String(); got.Code != http.StatusUnauthorized || !strings.Contains(body, "too long to be kept on this page") || len(body) > maxForm {
 		t.Errorf("%d %s", got.Code, body)
 	}
 	led := w.signInAgain(got.Body.String())
@@ -168,7 +168,7 @@ func TestResume_ALongTextOfSomebodyUnknownIsNotCarried(t *testing.T) {
 	}
 }
 
-// Two instances on one host keep their own cookies: browsers send each to every port.
+// Two instances on one host have different cookies, because browsers send a cookie to every port.
 func TestCookie_IsNamedAfterThePortAndThePath(t *testing.T) {
 	w := newTown(t)
 	name := func(public, host string) string {

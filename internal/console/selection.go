@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,32 +13,36 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Several records are moved or deleted at once: all of them or none, in one batch of the rules. They are ticked in a list or chosen in
-// the tree (select.js), and a page asks what is to become of them. The answer says what happened, and has one button that undoes it.
+// Several records are moved or deleted at once, in one batch of app: all of them or none. The
+// person ticks them in a list or selects them in the tree (select.js), and a page asks what to do
+// with them. The answer says what happened, and has one button that undoes it.
 //
-// A record is named by its noun and id with a colon between, behind which a form has the revision that it showed.
+// A form names a record as noun:id:revision, where the revision is the one that the form showed.
 
-// picked is a record that was selected.
+// picked is a selected record.
 type picked struct {
 	Noun     sheaf.BatchNoun
 	ID       string
 	Name     string
 	In       string // the folder, or the project of a document; empty for none
 	Revision int64
-	shown    int64 // the revision that the form had; 0 for none
+	Document sheaf.Document // if it is one
+	shown    int64          // the revision in the form; 0 for none
 }
 
-// Item is how a form names the record.
+// Item returns the name of the record in a form.
 func (p picked) Item() string { return fmt.Sprintf("%s:%s:%d", p.Noun, p.ID, p.Revision) }
 
-// selection are the records of one form.
+// selection is the records of one form.
 type selection []picked
 
-// List is all of them.
+// List returns the records. Templates have a struct that embeds the selection, and cannot range
+// over that.
 func (s selection) List() []picked { return s }
 
-// Says is what they are: 3 projects, 1 folder and 2 projects, or the name of one.
-func (s selection) Says() string {
+// Summary returns the numbers of records, such as 1 folder and 2 projects, or the name of a single
+// one.
+func (s selection) Summary() string {
 	if len(s) == 1 {
 		return s[0].Name
 	}
@@ -50,7 +55,7 @@ func (s selection) Says() string {
 	return listed(parts)
 }
 
-// count is how many are of a noun.
+// count returns the number of records of a noun.
 func (s selection) count(noun sheaf.BatchNoun) (n int) {
 	for _, p := range s {
 		if p.Noun == noun {
@@ -60,10 +65,11 @@ func (s selection) count(noun sheaf.BatchNoun) (n int) {
 	return n
 }
 
-// Documents reports whether all are documents, whose deletion can be undone.
+// Documents reports whether all records are documents. Only their deletion can be undone.
 func (s selection) Documents() bool { return s.count(sheaf.BatchDocument) == len(s) }
 
-// readSelection finds the records that a form or an address names, each once, or NotFound.
+// readSelection reads the records that a form or an address names, each once. It returns NotFound
+// if one does not exist.
 func (v *visit) readSelection(items []string) (out selection, err error) {
 	if len(items) > sheaf.MaxBatch {
 		return nil, sheaf.Invalidf("%d are selected: at most %d can be changed at once", len(items), sheaf.MaxBatch)
@@ -90,6 +96,31 @@ func (v *visit) readSelection(items []string) (out selection, err error) {
 	return out, nil
 }
 
+// readTops is readSelection without documents that are below another selected one: they are moved and
+// deleted with that.
+func (v *visit) readTops(items []string) (out selection, err error) {
+	s, err := v.readSelection(items)
+	if err != nil {
+		return nil, err
+	}
+	chosen := map[sheaf.DocumentID]bool{}
+	for _, p := range s {
+		chosen[p.Document.ID] = true
+	}
+	for _, p := range s {
+		var path []sheaf.PathEntry
+		if p.Document.ParentID != nil && len(s) > 1 {
+			if path, err = v.console.app.DocumentPath(v.r.Context(), v.caller, *p.Document.ParentID); err != nil {
+				return nil, err
+			}
+		}
+		if !slices.ContainsFunc(path, func(above sheaf.PathEntry) bool { return chosen[above.ID] }) {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
 // pickedOne reads one record.
 func (v *visit) pickedOne(noun sheaf.BatchNoun, id string) (picked, error) {
 	ctx, a := v.r.Context(), v.console.app
@@ -102,7 +133,7 @@ func (v *visit) pickedOne(noun sheaf.BatchNoun, id string) (picked, error) {
 		return picked{Noun: noun, ID: id, Name: f.Name, In: string(placeOf(f.ParentID)), Revision: f.Revision}, err
 	case sheaf.BatchDocument:
 		d, err := a.Document(ctx, v.caller, sheaf.DocumentID(id))
-		return picked{Noun: noun, ID: id, Name: d.Title, In: v.here(d), Revision: d.Revision}, err
+		return picked{Noun: noun, ID: id, Name: d.Title, In: projectIDOf(d), Revision: d.Revision, Document: d}, err
 	}
 	return picked{}, sheaf.Missing("record")
 }
@@ -113,26 +144,27 @@ type selectionForm struct {
 	Places pick // where they may be moved
 }
 
-// moveSelectionForm answers GET /w/{workspace}/selection/move: it asks where to.
+// moveSelectionForm answers GET /w/{workspace}/selection/move: the form that asks where to.
 func (c *Console) moveSelectionForm(v *visit) error {
-	f, err := v.moveSelectionTo(v.r.URL.Query()["item"])
+	f, err := v.moveSelectionTo(v.r.URL.Query()["item"], nil)
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "selection-move", "", f)
+	return v.showWithTree(http.StatusOK, "selection-move", "", f)
 }
 
-// moveSelectionTo is the form that moves records: documents into a project, all others into a folder.
-func (v *visit) moveSelectionTo(items []string) (f selectionForm, err error) {
-	if f.selection, err = v.readSelection(items); err != nil {
+// moveSelectionTo returns the form that moves records: documents into a project or below another
+// document, all others into a folder. `now` is what the person chose; nil for nothing yet.
+func (v *visit) moveSelectionTo(items []string, now *string) (f selectionForm, err error) {
+	if f.selection, err = v.readTops(items); err != nil {
 		return f, err
 	}
 	documents := f.count(sheaf.BatchDocument)
 	switch {
-	case documents == len(f.selection):
-		f.Places, err = v.pickProjects("", v.r.URL.Query().Get("q"))
+	case documents > 0 && documents == len(f.selection):
+		f.Places, err = v.pickPlaces(f.selection, v.r.URL.Query().Get("q"), now)
 	case documents > 0:
-		return f, sheaf.Invalidf("Documents go into projects, and projects and folders into folders: select one or the other.")
+		return f, sheaf.Invalidf("Documents move into projects, and projects and folders move into folders. Select only one of these kinds.")
 	default:
 		f.Places, err = v.pickFolders(sheaf.ProjectFolder, "", "", v.r.URL.Query().Get("q"))
 	}
@@ -140,61 +172,99 @@ func (v *visit) moveSelectionTo(items []string) (f selectionForm, err error) {
 	return f, err
 }
 
+// choosePlace answers GET /w/{workspace}/selection/places: the options of the choice where the
+// documents go, for a script that searches.
+func (c *Console) choosePlace(v *visit) error {
+	q := v.r.URL.Query()
+	s, err := v.readTops(q["item"])
+	if err != nil {
+		return err
+	}
+	if len(s) == 0 {
+		return v.fragment("selection-move", "options", pick{None: "No project"})
+	}
+	if !s.Documents() {
+		return sheaf.Missing("document")
+	}
+	now := q.Get("now")
+	p, err := v.pickPlaces(s, q.Get("q"), &now)
+	if err != nil {
+		return err
+	}
+	return v.fragment("selection-move", "options", p)
+}
+
 // moveSelection answers POST /w/{workspace}/selection/move: it moves all of them, or none.
 func (c *Console) moveSelection(v *visit) error {
 	to := v.field("to")
-	chosen, undo, err := v.batch(func(p picked) sheaf.BatchOperation { return moveTo(p.Noun, p.ID, to) }, func(p picked, r sheaf.BatchResult) string {
+	var below picked // the document that documents are moved below
+	if id, ok := strings.CutPrefix(to, belowPrefix); ok {
+		parent, err := asID(sheaf.DocumentID(id), "document")
+		if err == nil {
+			below, err = v.pickedOne(sheaf.BatchDocument, string(parent.Value))
+		}
+		if err != nil {
+			return v.selectionAgain("selection-move", err)
+		}
+		to = below.In
+	}
+	chosen, undo, err := v.batch(func(p picked) sheaf.BatchOperation {
+		o := moveTo(p.Noun, p.ID, to)
+		if below.ID != "" {
+			o.Move.ParentID = sheaf.Some(below.Document.ID)
+		}
+		return o
+	}, func(p picked, r sheaf.BatchResult) string {
+		if p.Noun == sheaf.BatchDocument {
+			return undoOfMove(p, r)
+		}
 		return fmt.Sprintf("move:%s:%s:%s:%d", p.Noun, p.ID, p.In, r.Revision)
 	})
 	if err != nil {
 		return v.selectionAgain("selection-move", err)
 	}
-	return v.selectionDone(fmt.Sprintf("%s moved to %s.", chosen.Says(), v.placeName(chosen, to)), undo)
+	noun, place := sheaf.BatchFolder, "the top level"
+	if chosen.Documents() {
+		noun, place = sheaf.BatchProject, "no project"
+	}
+	switch {
+	case below.ID != "":
+		return v.showResult(selectionResult{Text: fmt.Sprintf("%s moved below %s.", chosen.Summary(), below.Name), Undo: undo})
+	case to != "":
+		place = "another place" // if it was just deleted
+		if p, err := v.pickedOne(noun, to); err == nil {
+			place = p.Name
+		}
+	}
+	return v.showResult(selectionResult{Text: fmt.Sprintf("%s moved to %s.", chosen.Summary(), place), Undo: undo})
 }
 
-// moveTo is the operation that moves a record; an empty place is the root level, or no project.
+// moveTo returns the operation that moves a record. An empty `to` is the root level, or no project. A
+// document goes to the top level of its project.
 func moveTo(noun sheaf.BatchNoun, id, to string) sheaf.BatchOperation {
 	o := sheaf.BatchOperation{Action: sheaf.BatchMove, Noun: noun, ID: id}
 	o.Project.FolderID, o.Folder.ParentID = sheaf.Nil[sheaf.FolderID](), sheaf.Nil[sheaf.FolderID]()
-	o.Document.ProjectID = sheaf.Nil[sheaf.ProjectID]()
+	o.Move.ProjectID, o.Move.ParentID = sheaf.Nil[sheaf.ProjectID](), sheaf.Nil[sheaf.DocumentID]()
 	if to != "" {
 		o.Project.FolderID, o.Folder.ParentID = sheaf.Some(sheaf.FolderID(to)), sheaf.Some(sheaf.FolderID(to))
-		o.Document.ProjectID = sheaf.Some(sheaf.ProjectID(to))
+		o.Move.ProjectID = sheaf.Some(sheaf.ProjectID(to))
 	}
 	return o
 }
 
-// placeName is what the place is called that records were moved to.
-func (v *visit) placeName(s selection, to string) string {
-	switch {
-	case to == "" && s.Documents():
-		return "no project"
-	case to == "":
-		return "the top level"
-	}
-	noun := sheaf.BatchFolder
-	if s.Documents() {
-		noun = sheaf.BatchProject
-	}
-	p, err := v.pickedOne(noun, to)
-	if err != nil {
-		return "another place" // it was deleted at once
-	}
-	return p.Name
-}
-
-// deleteSelectionForm answers GET /w/{workspace}/selection/delete: it asks whether to, and says what goes with them.
+// deleteSelectionForm answers GET /w/{workspace}/selection/delete: it asks for confirmation.
 func (c *Console) deleteSelectionForm(v *visit) error {
-	s, err := v.readSelection(v.r.URL.Query()["item"])
+	s, err := v.readTops(v.r.URL.Query()["item"])
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "selection-delete", "", selectionForm{selection: s})
+	return v.showWithTree(http.StatusOK, "selection-delete", "", selectionForm{selection: s})
 }
 
-// deleteSelection answers POST /w/{workspace}/selection/delete: it deletes all of them, or none. Documents can be brought back.
+// deleteSelection answers POST /w/{workspace}/selection/delete: it deletes all of them, or none.
+// Documents can be restored.
 func (c *Console) deleteSelection(v *visit) error {
-	v.TakeTime()
+	v.LiftDeadlines()
 	chosen, undo, err := v.batch(func(p picked) sheaf.BatchOperation {
 		return sheaf.BatchOperation{Action: sheaf.BatchDelete, Noun: p.Noun, ID: p.ID}
 	}, func(p picked, _ sheaf.BatchResult) string { return "restore:document:" + p.ID })
@@ -204,14 +274,16 @@ func (c *Console) deleteSelection(v *visit) error {
 	if !chosen.Documents() {
 		undo = nil
 	}
-	return v.selectionResult(selectionResult{Text: chosen.Says() + " deleted.", Undo: undo, Gone: true})
+	return v.showResult(selectionResult{Text: chosen.Summary() + " deleted.", Undo: undo, Gone: true})
 }
 
-// batch does the same with every record of the form, or nothing, and returns how each is undone. A record that somebody changed since
-// the form was made is a refusal. What was dragged has no form: it is as it was a moment ago, or it is read again.
+// batch applies an operation to every record of the form, or to none, and returns the undo of each.
+// If another person changed a record since the form was made, it returns PreconditionFailed and
+// names the record. Records that were dragged have no form: they are read again and the batch is
+// repeated.
 func (v *visit) batch(do func(picked) sheaf.BatchOperation, undo func(picked, sheaf.BatchResult) string) (s selection, undos []string, err error) {
-	for range maxOver {
-		if s, err = v.readSelection(v.r.PostForm["item"]); err != nil {
+	for range maxSaveTries {
+		if s, err = v.readTops(v.r.PostForm["item"]); err != nil {
 			return s, nil, err
 		}
 		var operations []sheaf.BatchOperation
@@ -234,23 +306,19 @@ func (v *visit) batch(do func(picked) sheaf.BatchOperation, undo func(picked, sh
 		}
 		break
 	}
-	return s, undos, changedMeanwhile(err, s)
-}
-
-// changedMeanwhile says of which record that somebody changed it.
-func changedMeanwhile(err error, s selection) error {
 	if sheaf.KindOf(err) != sheaf.PreconditionFailed {
-		return err
+		return s, undos, err
 	}
 	name := "One of them"
 	var e *sheaf.Error
 	if errors.As(err, &e) && e.Index != nil && *e.Index < len(s) {
 		name = "“" + s[*e.Index].Name + "”"
 	}
-	return &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed, Text: name + " was changed meanwhile, and nothing was done. Look at it, and try again."}
+	return s, undos, &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed, Text: name + " was changed meanwhile, and nothing was done. Check it, and try again."}
 }
 
-// selectionAgain shows the form of a refused change with the records as they are now; what was dragged has none.
+// selectionAgain shows the form of a refused change with the records as they are now. Records that
+// were dragged have no form: it returns err.
 func (v *visit) selectionAgain(page string, err error) error {
 	if v.byScript() && !v.inDialog() {
 		return err
@@ -258,10 +326,11 @@ func (v *visit) selectionAgain(page string, err error) error {
 	var f selectionForm
 	var missing error
 	if page == "selection-move" {
-		f, missing = v.moveSelectionTo(v.r.PostForm["item"])
-		f.Places.choose(v.field("to"))
+		to := v.field("to")
+		f, missing = v.moveSelectionTo(v.r.PostForm["item"], &to)
+		f.Places.choose(to)
 	} else {
-		f.selection, missing = v.readSelection(v.r.PostForm["item"])
+		f.selection, missing = v.readTops(v.r.PostForm["item"])
 	}
 	if missing != nil {
 		return err
@@ -272,79 +341,32 @@ func (v *visit) selectionAgain(page string, err error) error {
 // selectionResult is the data of selection-done.html.
 type selectionResult struct {
 	Text string   // what happened
-	Undo []string // how each is undone; none where it cannot be
-	Gone bool     // they were deleted
+	Undo []string // the undo of each record; none if there is no undo
+	Gone bool     // the records were deleted
 }
 
-// selectionDone says what happened.
-func (v *visit) selectionDone(text string, undo []string) error {
-	return v.selectionResult(selectionResult{Text: text, Undo: undo})
-}
-
-// selectionResult says what happened. A script shows it in passing, with the button that undoes it.
-func (v *visit) selectionResult(r selectionResult) error {
+// showResult shows what happened, with the button that undoes it. A script shows it for a moment
+// only.
+func (v *visit) showResult(r selectionResult) error {
 	if v.byScript() {
 		return v.fragment("selection-done", "done", r)
 	}
-	return v.showBeside(http.StatusOK, "selection-done", "", r)
+	return v.showWithTree(http.StatusOK, "selection-done", "", r)
 }
 
-// undoSelection answers POST /w/{workspace}/selection/undo: it takes a change back, all of it or nothing: not where somebody changed
-// one of the records since.
-func (c *Console) undoSelection(v *visit) error {
-	var operations []sheaf.BatchOperation
-	for _, line := range v.r.PostForm["undo"] {
-		more, ok := undoes(line)
-		if !ok {
-			return sheaf.Invalidf("That cannot be undone.")
-		}
-		operations = append(operations, more...)
-	}
-	if _, err := c.app.Batch(v.r.Context(), v.caller, operations); err != nil {
-		if sheaf.KindOf(err) == sheaf.PreconditionFailed {
-			err = &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed, Text: "Somebody changed one of them since, and nothing was undone."}
-		}
-		return err
-	}
-	return v.selectionDone("Undone.", nil)
-}
-
-// undoes reads what selectionDone wrote: move:NOUN:ID:FROM:REVISION, place:NOUN:ID:FROM:REVISION:ORDER,
-// restore:document:ID or unshare:share:ID.
-func undoes(line string) ([]sheaf.BatchOperation, bool) {
-	f := append(strings.Split(line, ":"), "", "", "", "")
-	noun, id, from := sheaf.BatchNoun(f[1]), f[2], f[3]
-	match := sheaf.Match{Asked: true}
-	if revision, err := strconv.ParseInt(f[4], 10, 64); err == nil {
-		match.Revisions = []int64{revision}
-	}
-	switch f[0] {
-	case "restore":
-		return []sheaf.BatchOperation{{Action: sheaf.BatchRestore, Noun: noun, ID: id}}, true
-	case "unshare":
-		return []sheaf.BatchOperation{{Action: sheaf.BatchDelete, Noun: sheaf.BatchShare, ID: id}}, true
-	case "move":
-		o := moveTo(noun, id, from)
-		o.Match = match
-		return []sheaf.BatchOperation{o}, true
-	case "place":
-		order, err := strconv.ParseInt(f[5], 10, 32)
-		back, number := moveTo(noun, id, from), sheaf.BatchOperation{Action: sheaf.BatchUpdate, Noun: noun, ID: id}
-		back.Match = match
-		number.Project.SortOrder, number.Folder.SortOrder = sheaf.Some(int32(order)), sheaf.Some(int32(order))
-		return []sheaf.BatchOperation{back, number}, err == nil
-	}
-	return nil, false
-}
-
-// arrange answers POST /w/{workspace}/selection/order: it puts a project or folder before another one, or behind all of its level.
+// arrange answers POST /w/{workspace}/selection/order: it puts a project or folder before another
+// one, or at the end of its level. It puts one or several documents before or after another one, or
+// last below another one.
 func (c *Console) arrange(v *visit) error {
-	s, err := v.readSelection(v.r.PostForm["item"])
+	s, err := v.readTops(v.r.PostForm["item"])
 	if err != nil {
 		return err
 	}
+	if len(s) > 0 && s.Documents() {
+		return v.arrangeDocuments(s)
+	}
 	if len(s) != 1 {
-		return sheaf.Invalidf("One at a time is put into another place.")
+		return sheaf.Invalidf("Only one at a time can change its position.")
 	}
 	in, err := optID[sheaf.FolderID](v, "in", "folder")
 	if err != nil {
@@ -364,12 +386,46 @@ func (c *Console) arrange(v *visit) error {
 		undo = append(undo, fmt.Sprintf("place:%s:%s:%s:%d:%d", s[0].Noun, one.ID, placeOf(one.In), one.Revision, one.SortOrder))
 	}
 	if len(undo) > sheaf.MaxBatch/2 {
-		undo = nil // two operations each: more than a batch has
+		undo = nil // each takes two operations, and that is more than a batch allows
 	}
-	return v.selectionDone(s.Says()+" has another place.", undo)
+	return v.showResult(selectionResult{Text: s.Summary() + " has another place.", Undo: undo})
 }
 
-// arrangedBefore calls one of the rules with the record before which another one is put.
+// arrangeDocuments moves the documents before or after the one in a field of the form, or below the
+// one in the field "in", in their order.
+func (v *visit) arrangeDocuments(s selection) error {
+	var to sheaf.DocumentMove
+	for name, field := range map[string]*sheaf.Opt[sheaf.DocumentID]{"before": &to.BeforeID, "after": &to.AfterID, "in": &to.ParentID} {
+		if v.field(name) == "" {
+			continue
+		}
+		id, err := optID[sheaf.DocumentID](v, name, "document")
+		if err != nil {
+			return err
+		}
+		*field = id
+	}
+	next := to.AfterID
+	s, undo, err := v.batch(func(p picked) sheaf.BatchOperation {
+		o := sheaf.BatchOperation{Action: sheaf.BatchMove, Noun: sheaf.BatchDocument, ID: p.ID, Move: to}
+		if p.ID == s[0].ID {
+			next = to.AfterID // the batch may be tried again
+		}
+		if to.AfterID.Set {
+			o.Move.AfterID, next = next, sheaf.Some(sheaf.DocumentID(p.ID))
+		}
+		return o
+	}, undoOfMove)
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound, Text: "The document at the chosen place was moved or deleted meanwhile. Choose another place"}
+	}
+	if err != nil {
+		return err
+	}
+	return v.showResult(selectionResult{Text: s.Summary() + " moved.", Undo: undo})
+}
+
+// arrangedBefore calls `arrange`, one of app's methods, with the record in the field "before".
 func arrangedBefore[T ~string](v *visit, arrange func(context.Context, app.Caller, T, *sheaf.FolderID, *T) ([]app.Arranged, error), id T, in *sheaf.FolderID, noun string) ([]app.Arranged, error) {
 	before, err := optID[T](v, "before", noun)
 	if err != nil {

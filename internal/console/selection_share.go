@@ -8,18 +8,18 @@ import (
 
 // Several projects or documents are shared at once: each gets a link of its own, on the same terms.
 
-// selectionShare is the data of selection-share.html: the form, and then the links that were made.
+// selectionShare is the data of selection-share.html: the form, and afterwards the links.
 type selectionShare struct {
 	selection
-	sharePage          // on what terms
-	Links     []link   // that were made; none before
-	Undo      []string // how each is deleted again
+	sharePage          // the terms
+	Links     []link   // of the new shares
+	Undo      []string // the undo of each share
 }
 
-// link is the address of what was shared.
+// link is the name and address of a share.
 type link struct{ Name, URL string }
 
-// All is every link with its name, a line each, to be copied at once.
+// All returns every link with its name, to copy them all at once.
 func (s selectionShare) All() (text string) {
 	for _, l := range s.Links {
 		text += l.Name + "\n" + l.URL + "\n\n"
@@ -27,16 +27,16 @@ func (s selectionShare) All() (text string) {
 	return text
 }
 
-// shareSelectionForm answers GET /w/{workspace}/selection/share: it asks on what terms.
+// shareSelectionForm answers GET /w/{workspace}/selection/share: the form with the terms.
 func (c *Console) shareSelectionForm(v *visit) error {
 	f, err := v.selectionToShare(v.r.URL.Query()["item"])
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "selection-share", "", f)
+	return v.showWithTree(http.StatusOK, "selection-share", "", f)
 }
 
-// selectionToShare is the form that shares records.
+// selectionToShare returns the form that shares records.
 func (v *visit) selectionToShare(items []string) (f selectionShare, err error) {
 	if f.selection, err = v.readSelection(items); err != nil {
 		return f, err
@@ -45,12 +45,12 @@ func (v *visit) selectionToShare(items []string) (f selectionShare, err error) {
 		return f, sheaf.Invalidf("A folder has no page of its own to share: select projects or documents.")
 	}
 	f.Plan, f.Inner = v.member.Workspace.Plan.AllowShares() == nil, v.console.PublicURL == nil
-	looks, err := v.console.app.Brandings(v.r.Context(), v.caller, sheaf.BrandingFilter{Paging: sheaf.Paging{Limit: maxShown}})
-	f.Brandings = looks.Items
+	brandings, err := v.console.app.Brandings(v.r.Context(), v.caller, sheaf.BrandingFilter{Paging: sheaf.Paging{Limit: maxShown}})
+	f.Brandings = brandings.Items
 	return f, err
 }
 
-// shareSelection answers POST /w/{workspace}/selection/share: it makes a link for each, or for none.
+// shareSelection answers POST /w/{workspace}/selection/share: it shares all records, or none.
 func (c *Console) shareSelection(v *visit) error {
 	f, err := v.selectionToShare(v.r.PostForm["item"])
 	if err != nil {
@@ -77,5 +77,5 @@ func (c *Console) shareSelection(v *visit) error {
 			f.Undo = append(f.Undo, "unshare:share:"+r.ID)
 		}
 	}
-	return v.showBeside(http.StatusOK, "selection-share", "", f)
+	return v.showWithTree(http.StatusOK, "selection-share", "", f)
 }

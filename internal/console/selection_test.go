@@ -18,7 +18,7 @@ const (
 	orderPath  = "/w/{workspace}/selection/order"
 )
 
-// newProject makes a project at the root level.
+// newProject creates a project at the root level.
 func (w *town) newProject(name string) sheaf.ProjectID {
 	w.Helper()
 	p, err := w.a.CreateProject(w.Context(), w.caller, sheaf.ProjectChange{Name: sheaf.Some(name)})
@@ -26,7 +26,7 @@ func (w *town) newProject(name string) sheaf.ProjectID {
 	return p.ID
 }
 
-// in is the folder of a project.
+// in returns the folder of a project.
 func (w *town) in(id sheaf.ProjectID) sheaf.FolderID {
 	w.Helper()
 	p, err := w.a.Project(w.Context(), w.caller, id)
@@ -34,7 +34,7 @@ func (w *town) in(id sheaf.ProjectID) sheaf.FolderID {
 	return placeOf(p.FolderID)
 }
 
-// done sends a form, which is done, and returns the form that undoes it.
+// done sends a form, which must succeed, and returns the form that undoes it.
 func (w *town) done(path string, form url.Values, says string) (undo url.Values) {
 	w.Helper()
 	got := w.sendAs(w.owner, path, form)
@@ -56,7 +56,7 @@ func TestSelection_MovesAllOrNoneAndBack(t *testing.T) {
 	a, b, folder := w.newProject("A"), w.newProject("B"), sheaf.FolderID(w.ids["folders"])
 	other := w.newFolder("Other", "")
 	items := []string{"project:" + string(a), "project:" + string(b), "folder:" + string(other), "project:" + string(a)}
-	page := w.look("selection/move?" + url.Values{"item": items}.Encode())
+	page := w.get("selection/move?" + url.Values{"item": items}.Encode())
 	w.wantIn(page, true, "Move 1 folder and 2 projects", `name="item" value="project:`+string(a)+`:1"`, ">Folder</option>")
 	undo := w.done(movePath, url.Values{"item": items, "to": {string(folder)}}, "1 folder and 2 projects moved to Folder.")
 	if w.in(a) != folder || w.in(b) != folder || len(undo["undo"]) != 3 {
@@ -66,7 +66,8 @@ func TestSelection_MovesAllOrNoneAndBack(t *testing.T) {
 	if w.in(a) != "" || w.in(b) != "" {
 		t.Error("they were not moved back")
 	}
-	// One that somebody changed since the form was made, or since it was moved, keeps all where they are.
+	// If another person changed one record since the form was made, or since the move, nothing is
+	// moved.
 	stale := url.Values{"item": {"project:" + string(a) + ":1", "project:" + string(b) + ":1"}, "to": {string(folder)}}
 	if got := w.sendAs(w.owner, movePath, stale); got.Code != http.StatusPreconditionFailed || !strings.Contains(got.Body.String(), "“A” was changed meanwhile") || w.in(b) != "" {
 		t.Errorf("%d, and B is in %q", got.Code, w.in(b))
@@ -77,7 +78,7 @@ func TestSelection_MovesAllOrNoneAndBack(t *testing.T) {
 	if got := w.sendAs(w.owner, undoPath, undo); got.Code != http.StatusPreconditionFailed || w.in(a) != folder {
 		t.Errorf("the undo: %d, and A is in %q", got.Code, w.in(a))
 	}
-	// A folder into itself: a rule refuses all of it.
+	// A folder cannot be moved into itself: nothing is moved.
 	if got := w.sendAs(w.owner, movePath, url.Values{"item": {"project:" + string(a), "folder:" + string(other)}, "to": {string(other)}}); got.Code < 400 || w.in(a) != folder {
 		t.Errorf("into itself: %d, and A is in %q", got.Code, w.in(a))
 	}
@@ -91,14 +92,14 @@ func TestSelection_MovesAllOrNoneAndBack(t *testing.T) {
 	}
 }
 
-// Deleted documents are brought back by one button; what is deleted for good says so before.
+// One button restores deleted documents. Before a permanent deletion the page warns of it.
 func TestSelection_DeletesAndRestores(t *testing.T) {
 	w := newTown(t)
 	items := []string{"document:" + w.ids["documents"]}
 	d, err := w.a.CreateDocument(t.Context(), w.caller, sheaf.DocumentChange{Title: sheaf.Some("Second")})
 	w.must(err)
 	items = append(items, "document:"+string(d.ID))
-	w.wantIn(w.look("selection/delete?"+url.Values{"item": items}.Encode()), true, "Delete 2 documents?", "They wait in the trash")
+	w.wantIn(w.get("selection/delete?"+url.Values{"item": items}.Encode()), true, "Delete 2 documents?", "They wait in the trash")
 	undo := w.done(deletePath, url.Values{"item": items}, "2 documents deleted.")
 	if _, err := w.a.Document(t.Context(), w.caller, d.ID); sheaf.KindOf(err) != sheaf.NotFound {
 		t.Errorf("it is still there: %v", err)
@@ -111,16 +112,16 @@ func TestSelection_DeletesAndRestores(t *testing.T) {
 		t.Errorf("%v", moved)
 	}
 	a := w.newProject("A")
-	w.wantIn(w.look("selection/delete?item=project:"+string(a)+"&item=folder:"+w.ids["folders"]), true, "deleted for good")
+	w.wantIn(w.get("selection/delete?item=project:"+string(a)+"&item=folder:"+w.ids["folders"]), true, "deleted for good")
 	if undo := w.done(deletePath, url.Values{"item": {"project:" + string(a)}}, "A deleted."); len(undo["undo"]) != 0 {
 		t.Errorf("a deleted project can be undone: %v", undo)
 	}
-	w.wantIn(w.look("selection/move"), true, "Nothing is selected")
-	w.wantIn(w.look("selection/delete"), true, "Nothing is selected")
+	w.wantIn(w.get("selection/move"), true, "Nothing is selected")
+	w.wantIn(w.get("selection/delete"), true, "Nothing is selected")
 }
 
-// Several are shared at once, each by a link of its own, and all links are deleted by one button. A folder is not shared, and nothing
-// is where one cannot be.
+// Several records are shared at once, each by its own link, and one button deletes all links. A
+// folder cannot be shared, and if one record cannot be shared, none is.
 func TestSelection_Shares(t *testing.T) {
 	w := newTown(t)
 	shares := func() int {
@@ -131,7 +132,7 @@ func TestSelection_Shares(t *testing.T) {
 	}
 	before := shares()
 	items := []string{"project:" + string(w.newProject("A")), "document:" + w.ids["documents"]}
-	w.wantIn(w.look("selection/share?"+url.Values{"item": items}.Encode()), true, "Share 1 project and 1 document", "It ends")
+	w.wantIn(w.get("selection/share?"+url.Values{"item": items}.Encode()), true, "Share 1 project and 1 document", "It ends")
 	undo := w.done(sharePath, url.Values{"item": items, "expires": {"7"}}, "2 links made")
 	if shares() != before+2 || len(undo["undo"]) != 2 {
 		t.Errorf("%d shares, and %d can be deleted", shares()-before, len(undo["undo"]))
@@ -143,10 +144,10 @@ func TestSelection_Shares(t *testing.T) {
 	if got := w.sendAs(w.owner, sharePath, url.Values{"item": append(items, "folder:"+w.ids["folders"])}); got.Code != http.StatusBadRequest || shares() != before {
 		t.Errorf("with a folder: %d, and %d shares", got.Code, shares()-before)
 	}
-	w.wantIn(w.look("selection/share"), true, "Nothing is selected")
+	w.wantIn(w.get("selection/share"), true, "Nothing is selected")
 }
 
-// A project or folder is put before another one by sort_order, in another folder too, and back.
+// A project or folder is put before another one by sort_order, also into another folder, and back.
 func TestSelection_Arranges(t *testing.T) {
 	w := newTown(t)
 	var ids []sheaf.ProjectID
@@ -197,7 +198,7 @@ func TestSelection_Arranges(t *testing.T) {
 	}
 	a, b := w.newFolder("A", ""), w.newFolder("B", "")
 	w.done(orderPath, url.Values{"item": {"folder:" + string(b)}, "before": {string(a)}}, "B has another place.")
-	page := w.look("projects?q=nothing")
+	page := w.get("projects?q=nothing")
 	if strings.Index(page, row(b)) > strings.Index(page, row(a)) {
 		t.Error("B is not before A")
 	}

@@ -10,8 +10,8 @@ import (
 
 type setupPage struct{ Email string }
 
-// setup shows the form. It changes nothing: programs that look at links in messages must not use
-// one up.
+// setup answers GET /setup/{token}: the form. It changes nothing, because programs that open the
+// links in messages must not use the link up.
 func (c *Console) setup(v *visit) error {
 	if err := c.app.CheckSetupLink(v.r.Context(), v.r.PathValue("token")); err != nil {
 		return v.refuseSetup(setupPage{}, err)
@@ -19,7 +19,7 @@ func (c *Console) setup(v *visit) error {
 	return v.show(http.StatusOK, "setup", setupPage{})
 }
 
-// completeSetup uses the link, and signs its user in.
+// completeSetup answers POST /setup/{token}: it uses the link up, and signs its user in.
 func (c *Console) completeSetup(v *visit) error {
 	p := setupPage{Email: strings.TrimSpace(v.r.PostForm.Get("email"))}
 	password := v.r.PostForm.Get("password")
@@ -30,15 +30,15 @@ func (c *Console) completeSetup(v *visit) error {
 		return v.refuseSetup(p, err)
 	}
 	c.Log.Info("set-up was completed")
-	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: password, Address: v.address()}, v.token)
+	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: password, Address: v.Address()}, v.token)
 	if err != nil {
 		return err
 	}
-	v.keep(s)
+	v.setSession(s)
 	return v.redirect(c.base + "/")
 }
 
-// refuseSetup shows why a link or what was typed is not taken.
+// refuseSetup shows that the link is not valid, or the form with its error.
 func (v *visit) refuseSetup(p setupPage, err error) error {
 	if sheaf.KindOf(err) == sheaf.NotFound {
 		return v.show(http.StatusNotFound, "setup-closed", nil)

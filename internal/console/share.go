@@ -2,49 +2,51 @@ package console
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
 )
 
-// maxShown is how many shares of one document or project the page shows. Those beyond are reached by
-// the API.
+// maxShown is the number of shares of one document or project that the page shows. The API lists
+// all.
 const maxShown = 100
 
-// sharePage is the data of share.html: the shares of a document or a project, and a form for one more.
+// sharePage is the data of share.html: the shares of a document or a project, and the form of a new
+// one.
 type sharePage struct {
 	Kind      sheaf.Shareable
 	ID        string // of the document or the project
 	Title     string
 	Back      string // the address of its page
 	At        string // the address of this page
-	In        string // the project that it is in, or that it is; empty for none
+	In        string // the id of the project, or of the document's project; empty for none
 	Shares    []sheaf.Share
 	Brandings []sheaf.Branding
 	Plan      bool          // the plan includes making and changing shares
-	Made      sheaf.ShareID // just now
-	Inner     bool          // nobody told the service how others reach it
-	Form      shareForm     // that was refused, or is new
+	Made      sheaf.ShareID // the share that was just made
+	Inner     bool          // no public address is configured, so links may work on this machine only
+	Form      shareForm     // the form that was refused, or the new one
 }
 
-// shareForm is what the form of a share holds.
+// shareForm has the values of the form of a share.
 type shareForm struct {
-	Share    sheaf.ShareID // empty: a new one
+	Share    sheaf.ShareID // empty for a new share
 	Expires  string
 	Branding string
 	Listed   bool
-	// PasswordLost says that a password was typed before a sign-in, over which it is not carried.
+	// PasswordLost: a password was typed before the session ended, and has to be typed again.
 	PasswordLost bool
 	basis
 }
 
-// shareFields are the fields of the form that two people may change at once. A password is none: nobody
-// is shown one.
+// shareFields returns the fields of the form that two people may change at once. The password is
+// not one of them, because it is never shown.
 func (p sharePage) shareFields(expires, branding, listed string) []field {
-	look := field{Name: "branding", Label: "Look", Value: branding, Shown: "The workspace's default"}
+	branded := field{Name: "branding", Label: "Look", Value: branding, Shown: "The workspace's default"}
 	for _, b := range p.Brandings {
 		if string(b.ID) == branding {
-			look.Shown = b.Name
+			branded.Shown = b.Name
 		}
 	}
 	end := field{Name: "expires", Label: "It ends", Value: expires}
@@ -55,10 +57,10 @@ func (p sharePage) shareFields(expires, branding, listed string) []field {
 	if listed != "" {
 		list.Shown = "may list it"
 	}
-	return []field{end, look, list}
+	return []field{end, branded, list}
 }
 
-// fieldsOf are the fields of a share as it is stored.
+// fieldsOf returns the fields with the share's stored values.
 func (p sharePage) fieldsOf(s sheaf.Share) []field {
 	expires, branding, listed := "", "", ""
 	if s.ExpiresAt != nil {
@@ -73,22 +75,22 @@ func (p sharePage) fieldsOf(s sheaf.Share) []field {
 	return p.shareFields(expires, branding, listed)
 }
 
-// FormOf is the form of a share: the one that was refused, else what is stored.
+// FormOf returns the form of a share: the one that was refused, or else one with the stored values.
 func (p sharePage) FormOf(s sheaf.Share) shareForm {
 	if p.Form.Share == s.ID {
 		return p.Form
 	}
-	f := shareForm{Share: s.ID, Expires: keepExpiry, Listed: s.Listed, basis: basisOf(s.Revision, p.fieldsOf(s))}
+	f := shareForm{Share: s.ID, Expires: keepExpiry, Listed: s.Listed, basis: basis{Revision: s.Revision, Was: p.fieldsOf(s)}}
 	if s.BrandingID != nil {
 		f.Branding = string(*s.BrandingID)
 	}
 	return f
 }
 
-// keepExpiry is the choice of a form that leaves the end of a share as it is.
+// keepExpiry is the choice that does not change the end of a share.
 const keepExpiry = "keep"
 
-// shareEnds are when a share may end, by the value of the form's field.
+// shareEnds are the lifetimes to choose from, by the value of the form's field.
 var shareEnds = []struct {
 	Value, Text string
 	Lasts       time.Duration
@@ -100,40 +102,33 @@ var shareEnds = []struct {
 	{"365", "In a year", 365 * 24 * time.Hour},
 }
 
-// Ends lists the choices.
+// Ends returns the lifetimes to choose from.
 func (sharePage) Ends() any { return shareEnds }
 
-// Ended reports whether a share shows nothing any more.
+// Ended reports whether a share had expired when the page was made.
 func (p sharePage) Ended(s sheaf.Share, made int64) bool { return s.Expired(time.UnixMilli(made)) }
 
-// shareDocument answers GET /w/{workspace}/documents/{id}/share.
-func (c *Console) shareDocument(v *visit) error { return v.showShares(sheaf.ShareOfDocument) }
-
-// shareProject answers GET /w/{workspace}/projects/{id}/share.
-func (c *Console) shareProject(v *visit) error { return v.showShares(sheaf.ShareOfProject) }
-
-// makeDocumentShare answers POST /w/{workspace}/documents/{id}/share.
-func (c *Console) makeDocumentShare(v *visit) error { return v.makeShare(sheaf.ShareOfDocument) }
-
-// makeProjectShare answers POST /w/{workspace}/projects/{id}/share.
-func (c *Console) makeProjectShare(v *visit) error { return v.makeShare(sheaf.ShareOfProject) }
-
-// showShares shows what is shared of the document or the project in the path.
-func (v *visit) showShares(kind sheaf.Shareable) error {
-	id, err := id[string](v, string(kind))
-	if err != nil {
-		return err
+// showShares returns the handler of GET …/documents/{id}/share or …/projects/{id}/share: the shares
+// of the record.
+func showShares(kind sheaf.Shareable) func(*visit) error {
+	return func(v *visit) error {
+		id, err := id[string](v, string(kind))
+		if err != nil {
+			return err
+		}
+		p, err := v.sharesOf(kind, id)
+		if err != nil {
+			return err
+		}
+		return v.showWithTree(http.StatusOK, "share", p.In, p)
 	}
-	p, err := v.sharesOf(kind, id)
-	if err != nil {
-		return err
-	}
-	return v.showBeside(http.StatusOK, "share", p.In, p)
 }
 
-// sharesOf reads the page of a document or a project.
+// sharesOf returns the page of a document or a project.
 func (v *visit) sharesOf(kind sheaf.Shareable, id string) (sharePage, error) {
-	p := sharePage{Kind: kind, ID: id, Plan: v.member.Workspace.Plan.AllowShares() == nil, Inner: v.console.PublicURL == nil, Made: v.madeShare()}
+	p := sharePage{Kind: kind, ID: id, Plan: v.member.Workspace.Plan.AllowShares() == nil, Inner: v.console.PublicURL == nil}
+	made, _ := sheaf.ParseUUID(v.r.URL.Query().Get("made")) // the browser was redirected here after it was made
+	p.Made = sheaf.ShareID(made)
 	if kind == sheaf.ShareOfProject {
 		detail, err := v.console.app.Project(v.r.Context(), v.caller, sheaf.ProjectID(id))
 		if err != nil {
@@ -145,7 +140,10 @@ func (v *visit) sharesOf(kind sheaf.Shareable, id string) (sharePage, error) {
 		if err != nil {
 			return p, err
 		}
-		p.Title, p.Back, p.In = d.Title, v.at("documents", id), v.here(d)
+		p.Title, p.Back, p.In = d.Title, v.at("documents", id), projectIDOf(d)
+		if err := v.locateAbove(d.ParentID); err != nil {
+			return p, err
+		}
 	}
 	p.At = p.Back + "/share"
 	page, err := v.console.app.Shares(v.r.Context(), v.caller, sheaf.ShareFilter{ResourceID: id, Paging: sheaf.Paging{Limit: maxShown, Desc: true}})
@@ -153,30 +151,21 @@ func (v *visit) sharesOf(kind sheaf.Shareable, id string) (sharePage, error) {
 		return p, err
 	}
 	p.Shares = page.Items
-	looks, err := v.console.app.Brandings(v.r.Context(), v.caller, sheaf.BrandingFilter{Paging: sheaf.Paging{Limit: maxShown}})
-	p.Brandings = looks.Items
+	brandings, err := v.console.app.Brandings(v.r.Context(), v.caller, sheaf.BrandingFilter{Paging: sheaf.Paging{Limit: maxShown}})
+	p.Brandings = brandings.Items
 	return p, err
 }
 
-// madeShare is the share that was made just before the browser was led here.
-func (v *visit) madeShare() sheaf.ShareID {
-	id, _ := sheaf.ParseUUID(v.r.URL.Query().Get("made"))
-	return sheaf.ShareID(id)
-}
-
-// shareChange reads the form. An empty password leaves the share as it is: a box takes it away.
+// shareChange reads the form. An empty password does not change the share; a checkbox removes its
+// password.
 func (v *visit) shareChange() (f shareForm, in sheaf.ShareChange, err error) {
-	f = shareForm{Expires: v.field("expires"), Branding: v.typed("branding"), Listed: v.typed("listed") != "", PasswordLost: v.lostSecret("password")}
+	f = shareForm{Expires: v.field("expires"), Branding: v.typed("branding"), Listed: v.typed("listed") != "", PasswordLost: slices.Contains(v.r.PostForm["lost"], "password")}
 	if v.field("keep-expires") == "saved" {
 		f.Expires = keepExpiry
 	}
 	in.Listed = sheaf.Some(f.Listed)
-	if in.BrandingID = sheaf.Nil[sheaf.BrandingID](); f.Branding != "" {
-		id, ok := sheaf.ParseUUID(f.Branding)
-		if !ok {
-			return f, in, sheaf.Missing("branding")
-		}
-		in.BrandingID = sheaf.Some(sheaf.BrandingID(id))
+	if in.BrandingID, err = asID(sheaf.BrandingID(f.Branding), "branding"); err != nil {
+		return f, in, err
 	}
 	switch password := v.r.PostForm.Get("password"); {
 	case v.field("open") != "":
@@ -196,36 +185,31 @@ func (v *visit) shareChange() (f shareForm, in sheaf.ShareChange, err error) {
 	return f, in, nil
 }
 
-// makeShare shares the document or the project in the path.
-func (v *visit) makeShare(kind sheaf.Shareable) error {
-	id, err := id[string](v, string(kind))
-	if err != nil {
-		return err
+// makeShare returns the handler of POST …/documents/{id}/share or …/projects/{id}/share: it shares
+// the record.
+func makeShare(kind sheaf.Shareable) func(*visit) error {
+	return func(v *visit) error {
+		id, err := id[string](v, string(kind))
+		if err != nil {
+			return err
+		}
+		f, in, err := v.shareChange()
+		if err != nil {
+			return err
+		}
+		in.ResourceType, in.ResourceID = sheaf.Some(string(kind)), sheaf.Some(id)
+		s, err := v.console.app.CreateShare(v.r.Context(), v.caller, in)
+		if err != nil {
+			return v.shareAgain(kind, id, f, err)
+		}
+		return v.sharesAfter(s, s.ID)
 	}
-	f, in, err := v.shareChange()
-	if err != nil {
-		return err
-	}
-	in.ResourceType, in.ResourceID = sheaf.Some(string(kind)), sheaf.Some(id)
-	s, err := v.console.app.CreateShare(v.r.Context(), v.caller, in)
-	if err != nil {
-		return v.shareAgain(kind, id, f, err)
-	}
-	return v.sharesAfter(s, s.ID)
 }
 
-// shareOf finds the share in the path, or NotFound.
-func (v *visit) shareOf() (sheaf.Share, error) {
-	id, err := id[sheaf.ShareID](v, "share")
-	if err != nil {
-		return sheaf.Share{}, err
-	}
-	return v.console.app.Share(v.r.Context(), v.caller, id)
-}
-
-// updateShare answers POST /w/{workspace}/shares/{id}.
+// updateShare answers POST /w/{workspace}/shares/{id}: it changes a share, unless another person
+// has changed the same fields.
 func (c *Console) updateShare(v *visit) error {
-	s, err := v.shareOf()
+	s, err := find(v, "share", c.app.Share)
 	if err != nil {
 		return err
 	}
@@ -234,14 +218,6 @@ func (c *Console) updateShare(v *visit) error {
 		return err
 	}
 	f.Share = s.ID
-	if err := v.saveShare(s, &f, in); err != nil {
-		return v.shareAgain(s.ResourceType, s.ResourceID, f, err)
-	}
-	return v.sharesAfter(s, s.ID)
-}
-
-// saveShare saves the form of a share, unless somebody changed what it changes.
-func (v *visit) saveShare(s sheaf.Share, f *shareForm, in sheaf.ShareChange) error {
 	p, err := v.sharesOf(s.ResourceType, s.ResourceID)
 	if err != nil {
 		return err
@@ -257,18 +233,22 @@ func (v *visit) saveShare(s sheaf.Share, f *shareForm, in sheaf.ShareChange) err
 	if f.Listed {
 		listed = "yes"
 	}
-	return v.saveOver(&f.basis, p.shareFields(expires, f.Branding, listed), func(m sheaf.Match) error {
-		_, err := v.console.app.UpdateShare(v.r.Context(), v.caller, s.ID, in, m)
+	err = v.saveForm(&f.basis, p.shareFields(expires, f.Branding, listed), func(m sheaf.Match) error {
+		_, err := c.app.UpdateShare(v.r.Context(), v.caller, s.ID, in, m)
 		return err
-	}, func() (present, error) {
-		now, err := v.console.app.Share(v.r.Context(), v.caller, s.ID)
-		return present{string(s.ID), now.Revision, p.fieldsOf(now)}, err
+	}, func() (current, error) {
+		now, err := c.app.Share(v.r.Context(), v.caller, s.ID)
+		return current{string(s.ID), now.Revision, p.fieldsOf(now)}, err
 	})
+	if err != nil {
+		return v.shareAgain(s.ResourceType, s.ResourceID, f, err)
+	}
+	return v.sharesAfter(s, s.ID)
 }
 
-// deleteShare answers POST /w/{workspace}/shares/{id}/delete.
+// deleteShare answers POST /w/{workspace}/shares/{id}/delete: it deletes a share.
 func (c *Console) deleteShare(v *visit) error {
-	s, err := v.shareOf()
+	s, err := find(v, "share", c.app.Share)
 	if err != nil {
 		return err
 	}
@@ -278,7 +258,7 @@ func (c *Console) deleteShare(v *visit) error {
 	return v.sharesAfter(s, "")
 }
 
-// shareAgain shows the page once more with what was wrong with a form.
+// shareAgain shows the page again with the error of a form.
 func (v *visit) shareAgain(kind sheaf.Shareable, id string, f shareForm, wrong error) error {
 	p, err := v.sharesOf(kind, id)
 	if err != nil {
@@ -291,7 +271,7 @@ func (v *visit) shareAgain(kind sheaf.Shareable, id string, f shareForm, wrong e
 	return v.again("share", p, wrong)
 }
 
-// sharesAfter shows the page after a change: in the dialog at once, else by leading the browser there.
+// sharesAfter shows the page after a change: directly in the dialog, otherwise by a redirect.
 func (v *visit) sharesAfter(s sheaf.Share, made sheaf.ShareID) error {
 	if v.inDialog() {
 		p, err := v.sharesOf(s.ResourceType, s.ResourceID)

@@ -10,7 +10,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// shares are those of the town.
+// shares returns the shares of the town.
 func (w *town) shares() []sheaf.Share {
 	w.Helper()
 	page, err := w.a.Shares(w.Context(), w.caller, sheaf.ShareFilter{Paging: sheaf.Paging{Limit: 10}})
@@ -18,7 +18,7 @@ func (w *town) shares() []sheaf.Share {
 	return page.Items
 }
 
-// A link is made, changed and deleted by forms alone, without any script.
+// A link is made, changed and deleted by forms, without a script.
 func TestShare_ByForms(t *testing.T) {
 	w := newTown(t)
 	const path = "/w/{workspace}/projects/{id}/share"
@@ -74,7 +74,7 @@ func TestShare_InTheDialog(t *testing.T) {
 	}
 }
 
-// A member sees the links and cannot make one; on the free plan nobody can, and everybody is told why.
+// A member sees the links and cannot make one. On the free plan nobody can, and the page says why.
 func TestShare_WhoMay(t *testing.T) {
 	w := newTown(t)
 	path := w.address("/w/{workspace}/documents/{id}/share")

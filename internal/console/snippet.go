@@ -2,11 +2,11 @@ package console
 
 import "strings"
 
-// snippet is a program that verifies a delivery, ready to paste.
+// snippet is a program to paste that verifies deliveries.
 type snippet struct{ Name, Code, Note string }
 
-// snippets show how to verify in the languages that receivers are mostly written in. The secret is
-// read from SHEAF_SECRET: no page repeats it.
+// snippets returns programs in the languages that receivers are mostly written in. They read the
+// secret from SHEAF_SECRET, because no page repeats it.
 func snippets(header string) []snippet {
 	return []snippet{
 		{Name: "Go", Code: `http.Handle("/hook", webhook.Handler(os.Getenv("SHEAF_SECRET"),
@@ -28,12 +28,12 @@ def hook():
     event = Webhook(os.environ["SHEAF_SECRET"]).verify(request.get_data(as_text=True), request.headers)
     print(event["type"], event["id"])
     return "", 204`, Note: "pip install standardwebhooks"},
-		{Name: "n8n", Code: strings.ReplaceAll(n8n, "HEADER", lower(header)), Note: "four nodes, no code"},
+		{Name: "n8n", Code: strings.ReplaceAll(n8n, "HEADER", strings.ToLower(header)), Note: "four nodes, no code"},
 	}
 }
 
-// n8n names the fields as its editor does. What a Webhook node has parsed is no longer what was
-// signed, so the body is read from the raw one.
+// n8n describes the nodes with the field names of its editor. The body that a Webhook node has
+// parsed differs from the signed bytes, so the raw body is verified.
 const n8n = `Webhook: POST, option Raw Body on.
 Extract From File: Extract From Text File, field data, destination raw, option Keep Source: JSON.
 Crypto: HMAC, SHA256, hex, property signature; its credential has the whsec_… as it is as Hmac Secret; value:

@@ -10,19 +10,19 @@ import (
 // step is one of the first things to do in a new workspace.
 type step struct {
 	Text string
-	How  string // what it is good for, or how it is done
-	Code string // to type into a shell; empty for none
+	How  string // its purpose, or how it is done
+	Code string // a shell command; empty for none
 	Link string // within the workspace; empty for none
-	Act  string // what the link says
-	// Dialog says that the link opens in the dialog.
+	Act  string // the text of the link
+	// Dialog makes the link open in the dialog.
 	Dialog bool
 	Done   bool
 }
 
-// steps are those of a workspace, until all of them are done.
+// steps are the first steps of a workspace. The page shows them until all are done.
 type steps []step
 
-// Done is how many are.
+// Done returns the number of steps that are done.
 func (s steps) Done() (n int) {
 	for _, one := range s {
 		if one.Done {
@@ -32,39 +32,30 @@ func (s steps) Done() (n int) {
 	return n
 }
 
-// All reports whether nothing is left to do.
+// All reports whether all steps are done.
 func (s steps) All() bool { return s.Done() == len(s) }
 
-// firstSteps says what a new workspace needs, with what is done. Who may not change anything is shown
-// nothing.
+// firstSteps returns the first steps, and which of them are done. A person who may not change
+// anything gets none.
 func (v *visit) firstSteps() (steps, error) {
 	if !v.caller.May(sheaf.ProjectsWrite) {
 		return nil, nil
 	}
-	imported, err := v.hasImported()
+	changed, err := v.console.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Sort: sheaf.DocumentsByUpdated, Paging: sheaf.Paging{Limit: sheaf.DefaultLimit, Desc: true}})
 	if err != nil {
 		return nil, err
 	}
-	used, err := v.hasUsedKey()
+	// Only the documents that were changed last are checked.
+	imported := slices.ContainsFunc(changed.Items, func(d sheaf.Document) bool { return d.ExternalID != nil })
+	keys, err := v.console.app.Keys(v.r.Context(), v.caller, sheaf.Paging{Limit: keyPage})
+	used := slices.ContainsFunc(keys.Items, func(k sheaf.Key) bool { return k.LastUsedAt != nil })
 	ws := v.member.Workspace
 	return steps{
 		{Text: "Make a project", How: "It groups the documents about one thing: a product, a team, a handbook.", Link: "projects/new", Act: "New project", Dialog: true, Done: ws.Projects > 0},
 		{Text: "Write a document", How: "In Markdown, with a preview beside it.", Link: "documents/new", Act: "New document", Done: ws.Documents > 0},
-		{Text: "Bring a folder of Markdown", How: "Exports of Outline and Obsidian, sources of mkdocs, any folder. In a shell, with a key in SHEAF_API_KEY:",
+		{Text: "Import a folder of Markdown", How: "An export of Outline or Obsidian, the sources of mkdocs, or any other folder. In a shell, with a key in SHEAF_API_KEY:",
 			Code: cmp.Or(v.console.Command, "sheaf") + " import-markdown ./docs --source docs --server " + v.console.Address, Done: imported},
-		{Text: "Connect n8n, or a program of yours", How: "Give it a key of its own; the reference has every request.", Link: "keys/new", Act: "New key", Dialog: true, Done: used},
-		{Text: "Set up a webhook", How: "It tells your endpoint what happens here.", Link: "webhooks/new", Act: "New webhook", Dialog: true, Done: ws.Subscriptions > 0},
+		{Text: "Connect n8n, or your own program", How: "Give it its own key. The reference describes every request.", Link: "keys/new", Act: "New key", Dialog: true, Done: used},
+		{Text: "Set up a webhook", How: "It sends events of this workspace to your endpoint.", Link: "webhooks/new", Act: "New webhook", Dialog: true, Done: ws.Subscriptions > 0},
 	}, err
-}
-
-// hasImported reports whether one of the documents changed last came from another system.
-func (v *visit) hasImported() (bool, error) {
-	page, err := v.console.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Sort: sheaf.DocumentsByUpdated, Paging: sheaf.Paging{Limit: sheaf.DefaultLimit, Desc: true}})
-	return slices.ContainsFunc(page.Items, func(d sheaf.Document) bool { return d.ExternalID != nil }), err
-}
-
-// hasUsedKey reports whether a program has used one of the keys.
-func (v *visit) hasUsedKey() (bool, error) {
-	page, err := v.console.app.Keys(v.r.Context(), v.caller, sheaf.Paging{Limit: keyPage})
-	return slices.ContainsFunc(page.Items, func(k sheaf.Key) bool { return k.LastUsedAt != nil }), err
 }

@@ -3,48 +3,38 @@ package console
 import (
 	"net/http"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
 // trashPage is the data of trash.html.
 type trashPage struct {
-	Documents []sheaf.Document
+	Documents []app.Trashed
+	Count     int64 // of all deleted documents
 	List      listing
 }
 
-// trash answers GET /w/{workspace}/trash: it lists the deleted documents, the last deleted first.
+// trash answers GET /w/{workspace}/trash: the deleted documents, the last deleted first. A document
+// that was deleted with everything below it is one line. A search finds each of them.
 func (c *Console) trash(v *visit) error {
 	l := v.listing("deleted document", "from", listPage, trashOrders)
-	page, err := c.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Deleted: true, Query: l.Query, Sort: sheaf.DocumentSort(l.Order.sort), Paging: l.Paging})
+	page, err := c.app.Trash(v.r.Context(), v.caller, sheaf.DocumentFilter{Query: l.Query, Sort: sheaf.DocumentSort(l.Order.sort), Paging: l.Paging})
 	if err != nil {
 		return err
 	}
-	l.has(page.Total, len(page.Items))
-	return v.showBeside(http.StatusOK, "trash", "", trashPage{page.Items, l})
-}
-
-// inTrash finds the deleted document in the path, or NotFound.
-func (v *visit) inTrash() (sheaf.Document, error) {
-	id, err := id[sheaf.DocumentID](v, "document")
-	if err != nil {
-		return sheaf.Document{}, err
-	}
-	return v.console.app.DeletedDocument(v.r.Context(), v.caller, id)
-}
-
-// purgeForm answers GET /w/{workspace}/trash/{id}/delete: it asks whether a document shall be gone
-// for good.
-func (c *Console) purgeForm(v *visit) error {
-	d, err := v.inTrash()
+	all, err := c.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Deleted: true, Paging: sheaf.Paging{Limit: 1}})
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "trash-delete", "", d)
+	l.setResult(page.Total, len(page.Items))
+	l.Deep = all.Total > page.Total
+	return v.showWithTree(http.StatusOK, "trash", "", trashPage{page.Items, all.Total, l})
 }
 
-// purge answers POST /w/{workspace}/trash/{id}/delete: it removes a deleted document for good.
+// purge answers POST /w/{workspace}/trash/{id}/delete: it deletes a document of the trash
+// permanently.
 func (c *Console) purge(v *visit) error {
-	d, err := v.inTrash()
+	d, err := find(v, "document", c.app.TrashedDocument)
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,10 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// row is how a row of the tree begins.
+// row returns the beginning of a row of the tree.
 func row[T ~string](id T) string { return `<li id="row-` + string(id) + `">` }
 
-// newFolder makes a folder, in another one or at the root level.
+// newFolder creates a folder, in another one or at the root level.
 func (w *town) newFolder(name string, in sheaf.FolderID) sheaf.FolderID {
 	w.Helper()
 	change := sheaf.FolderChange{Name: sheaf.Some(name), EntityType: sheaf.Some("project")}
@@ -24,35 +24,35 @@ func (w *town) newFolder(name string, in sheaf.FolderID) sheaf.FolderID {
 	return f.ID
 }
 
-// opened is a request of a browser that has these folders open.
+// opened returns the header of a browser that has these folders open.
 func opened(ids string) func(*http.Request) {
 	return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: openCookie, Value: ids}) }
 }
 
-// A folder of the tree has rows where the reader has opened it, and where it leads to what the page shows.
+// A folder of the tree has rows if the reader has opened it, or if it contains the page's record.
 func TestTree_HasTheRowsOfOpenFolders(t *testing.T) {
 	w := newTown(t)
 	folder := w.ids["folders"]
 	inner := w.newFolder("Inner", sheaf.FolderID(folder))
-	closed := w.look("activity") // without a tree
+	closed := w.get("activity") // without a tree
 	w.wantIn(closed, false, row(folder))
-	closed = w.look("projects")
+	closed = w.get("projects")
 	w.wantIn(closed, true, row(folder), `aria-expanded="false" aria-controls="in-`+folder, `<ul id="in-`+folder+`" hidden></ul>`)
 	w.wantIn(closed, false, row(inner), row(w.ids["projects"]))
-	open := w.look("projects", opened("nonsense."+folder+"."+string(w.caller.User)))
+	open := w.get("projects", opened("nonsense."+folder+"."+string(w.caller.User)))
 	w.wantIn(open, true, row(inner), row(w.ids["projects"]), `aria-expanded="true" aria-controls="in-`+folder, `<ul id="in-`+folder+`">`)
-	w.wantIn(w.look("folders/"+string(inner)), true, row(inner), row(w.ids["projects"]))
-	// Whoever closes the folder that they are in is not contradicted.
-	shut := w.look("folders/"+string(inner), func(r *http.Request) { r.Header.Set(closedHeader, folder) })
+	w.wantIn(w.get("folders/"+string(inner)), true, row(inner), row(w.ids["projects"]))
+	// The reader may close the folder of the page's record.
+	shut := w.get("folders/"+string(inner), func(r *http.Request) { r.Header.Set(closedHeader, folder) })
 	w.wantIn(shut, false, row(inner))
 	w.wantIn(shut, true, row(folder), `>Folder</a></li></ol>`)
 
-	rows := w.look("folders/" + folder + "/branch")
+	rows := w.get("folders/" + folder + "/branch")
 	w.wantIn(rows, true, row(inner), row(w.ids["projects"]))
 	w.wantIn(rows, false, "<html", row(folder))
 }
 
-// A level shows the first of what is in it, says how many more there are, and always what the page shows.
+// A level shows its first records and the number of the others, and always the page's record.
 func TestTree_AlwaysShowsWhereTheReaderIs(t *testing.T) {
 	w := newTown(t)
 	var ids []sheaf.FolderID
@@ -62,14 +62,14 @@ func TestTree_AlwaysShowsWhereTheReaderIs(t *testing.T) {
 	last := ids[len(ids)-1]
 	inside := w.newFolder("Inside", last)
 	w.more(app.MaxLevel + 3)
-	page := w.look("projects?q=nothing")
+	page := w.get("projects?q=nothing")
 	w.wantIn(page, true, row(ids[0]), `<li class="rest"><a href="/w/`+string(w.caller.Workspace)+`/projects">9 more</a></li>`)
 	w.wantIn(page, false, row(last))
-	w.wantIn(w.look("folders/"+string(inside)+"?q=nothing"), true, row(last), row(inside), ">8 more</a>", `>F 34</a></li></ol>`)
+	w.wantIn(w.get("folders/"+string(inside)+"?q=nothing"), true, row(last), row(inside), ">8 more</a>", `>F 34</a></li></ol>`)
 }
 
-// More folders than can be open are not all read: a browser sends what it likes.
-func TestTree_OpensOnlySoMany(t *testing.T) {
+// The number of open folders is bounded, because a browser can send any cookie.
+func TestTree_BoundsTheOpenFolders(t *testing.T) {
 	w := newTown(t)
 	var all string
 	var last sheaf.FolderID
@@ -78,7 +78,7 @@ func TestTree_OpensOnlySoMany(t *testing.T) {
 		all += string(last) + "."
 		w.newFolder(fmt.Sprint("In ", i), last)
 	}
-	page := w.look("projects?q=nothing", opened(all))
+	page := w.get("projects?q=nothing", opened(all))
 	w.wantIn(page, true, `>In 0<`, fmt.Sprintf(">In %d<", app.MaxOpen-1))
 	w.wantIn(page, false, fmt.Sprintf(">In %d<", app.MaxOpen))
 }

@@ -2,40 +2,10 @@ package console
 
 import (
 	"html/template"
-	"net/http"
 	"strconv"
 
 	"sheaf.dev/internal/sheaf"
 )
-
-// people are the names of the workspace's members, by their id.
-type people map[sheaf.UserID]string
-
-// people reads the names of the members.
-func (v *visit) people() (people, error) {
-	m, err := v.console.app.Members(v.r.Context(), v.caller)
-	out := people{}
-	for _, member := range m.Members {
-		out[member.User.ID] = person(member.User)
-	}
-	return out, err
-}
-
-// By says who made a version. Whoever left is not known by name any more.
-func (p people) By(v sheaf.Version) string {
-	name := "somebody"
-	switch {
-	case v.UserID == nil:
-	case p[*v.UserID] != "":
-		name = p[*v.UserID]
-	default:
-		name = "somebody who left"
-	}
-	if v.KeyID != nil {
-		name += ", with a key"
-	}
-	return name
-}
 
 // versionsPage is the data of versions.html.
 type versionsPage struct {
@@ -46,9 +16,9 @@ type versionsPage struct {
 	More     string
 }
 
-// versions answers GET /w/{workspace}/documents/{id}/versions: it lists what the document was.
+// versions answers GET /w/{workspace}/documents/{id}/versions: the versions of a document.
 func (c *Console) versions(v *visit) error {
-	d, err := v.documentOf()
+	d, err := find(v, "document", c.app.Document)
 	if err != nil {
 		return err
 	}
@@ -56,13 +26,13 @@ func (c *Console) versions(v *visit) error {
 	if p.People, err = v.people(); err != nil {
 		return err
 	}
-	offset := v.offset()
+	offset := v.offset("from")
 	page, err := c.app.Versions(v.r.Context(), v.caller, d.ID, sheaf.Paging{Limit: sheaf.DefaultLimit, Offset: offset, Desc: true})
 	if err != nil {
 		return err
 	}
 	p.Versions, p.Total, p.More = page.Items, page.Total, v.more(page.More(), offset+sheaf.DefaultLimit)
-	return v.showBeside(http.StatusOK, "versions", v.here(d), p)
+	return v.showDocument("versions", d, p)
 }
 
 // versionPage is the data of version.html: one version, in one of three views.
@@ -70,18 +40,18 @@ type versionPage struct {
 	Document sheaf.Document
 	Version  sheaf.Version
 	By       string
-	View     string // "changes" to the one before, "now" for those to the present one, or "text"
+	View     string // "changes" since the previous version, "now" for those up to the current one, or "text"
 	Diff     diffLines
 	HTML     template.HTML
-	Note     string // why there is nothing to compare
+	Note     string // why there is no diff
 }
 
-// Present reports whether the document is as it was in this version.
+// Present reports whether this is the document's current version.
 func (p versionPage) Present() bool { return p.Version.Number == p.Document.Version }
 
 // versionOf finds the document and the version in the path, or NotFound.
 func (v *visit) versionOf() (d sheaf.Document, x sheaf.VersionText, err error) {
-	if d, err = v.documentOf(); err != nil {
+	if d, err = find(v, "document", v.console.app.Document); err != nil {
 		return d, x, err
 	}
 	n, err := strconv.ParseInt(v.r.PathValue("n"), 10, 64)
@@ -93,7 +63,7 @@ func (v *visit) versionOf() (d sheaf.Document, x sheaf.VersionText, err error) {
 }
 
 // version answers GET /w/{workspace}/documents/{id}/versions/{n}: what a version changed, how it
-// differs from the present one, or its text.
+// differs from the current one, or its text.
 func (c *Console) version(v *visit) error {
 	d, x, err := v.versionOf()
 	if err != nil {
@@ -104,36 +74,31 @@ func (c *Console) version(v *visit) error {
 		return err
 	}
 	p := versionPage{Document: d, Version: x.Version, By: names.By(x.Version), View: v.r.URL.Query().Get("view")}
-	if err := v.viewVersion(&p, x); err != nil {
-		return err
-	}
-	return v.showBeside(http.StatusOK, "version", v.here(d), p)
-}
-
-// viewVersion fills in the view that is asked for.
-func (v *visit) viewVersion(p *versionPage, x sheaf.VersionText) (err error) {
 	switch p.View {
 	case "text":
-		p.HTML, err = v.shown(x.Content)
-		return err
+		p.HTML, err = v.renderText(x.Content)
 	case "now":
-		return v.compare(p, x.Number, p.Document.Version)
+		err = v.compare(&p, x.Number, d.Version)
+	default:
+		if p.View = "changes"; x.Number == 1 {
+			p.Note = "This is the first version."
+		} else {
+			err = v.compare(&p, x.Number-1, x.Number)
+		}
 	}
-	p.View = "changes"
-	if x.Number == 1 {
-		p.Note = "This is the first version: there is none before it."
-		return nil
+	if err != nil {
+		return err
 	}
-	return v.compare(p, x.Number-1, x.Number)
+	return v.showDocument("version", d, p)
 }
 
-// compare fills in what differs between two versions, or why that is not told: one is not kept any
-// more, or too long.
+// compare sets the diff between two versions, or the note why there is none: one is no longer kept,
+// or too long.
 func (v *visit) compare(p *versionPage, from, to int64) error {
 	unified, err := v.console.app.DiffVersions(v.r.Context(), v.caller, p.Document.ID, from, &to)
 	switch sheaf.KindOf(err) {
 	case sheaf.NotFound:
-		p.Note = "The version before it is not kept any more."
+		p.Note = "The previous version is no longer kept."
 		return nil
 	case sheaf.Invalid:
 		p.Note = faultOf(err)
@@ -152,18 +117,19 @@ type versionRestore struct {
 	Version  sheaf.Version
 }
 
-// restoreVersionForm answers GET /w/{workspace}/documents/{id}/versions/{n}/restore: it asks whether
-// the document shall be as it was.
+// restoreVersionForm answers GET /w/{workspace}/documents/{id}/versions/{n}/restore: it asks for
+// confirmation.
 func (c *Console) restoreVersionForm(v *visit) error {
 	d, x, err := v.versionOf()
 	if err != nil {
 		return err
 	}
-	return v.showBeside(http.StatusOK, "version-restore", v.here(d), versionRestore{d, x.Version})
+	return v.showDocument("version-restore", d, versionRestore{d, x.Version})
 }
 
-// restoreVersion answers POST /w/{workspace}/documents/{id}/versions/{n}/restore: it makes the
-// document what it was, as a new version. Who asked about another state of it is asked again.
+// restoreVersion answers POST /w/{workspace}/documents/{id}/versions/{n}/restore: it saves an old
+// version's values as a new version. If the document was changed since the form was made, it asks
+// again.
 func (c *Console) restoreVersion(v *visit) error {
 	d, x, err := v.versionOf()
 	if err != nil {
@@ -176,10 +142,13 @@ func (c *Console) restoreVersion(v *visit) error {
 	_, err = c.app.RestoreVersion(v.r.Context(), v.caller, d.ID, x.Number, sheaf.Match{Asked: true, Revisions: []int64{revision}})
 	if sheaf.KindOf(err) == sheaf.PreconditionFailed {
 		err = &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,
-			Text: "Somebody changed the document meanwhile, and nothing was restored. Look at its versions, and restore again if you still want to"}
+			Text: "The document was changed meanwhile, and nothing was restored. Check its versions, and restore again if you still want to"}
 	}
 	if err != nil {
-		if lost := v.locate(sheaf.ProjectID(v.here(d))); lost != nil {
+		if lost := v.locate(sheaf.ProjectID(projectIDOf(d))); lost != nil {
+			return lost
+		}
+		if lost := v.locateAbove(d.ParentID); lost != nil {
 			return lost
 		}
 		return v.again("version-restore", versionRestore{d, x.Version}, err)

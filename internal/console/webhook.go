@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,18 +10,15 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// webhookPage bounds how many webhooks are shown: no plan has as many.
-const webhookPage = 100
-
 type webhooksPage struct {
 	Webhooks []sheaf.Subscription
-	Most     int // that the plan allows
+	Most     int // webhooks that the plan allows
 }
 
-// Left is how many more webhooks the plan allows.
+// Left returns the number of webhooks that the plan still allows.
 func (p webhooksPage) Left() int { return max(p.Most-len(p.Webhooks), 0) }
 
-// webhooks lists the subscriptions with their health.
+// webhooks answers GET /w/{workspace}/webhooks: the webhooks and their states.
 func (c *Console) webhooks(v *visit) error {
 	page, err := c.app.Subscriptions(v.r.Context(), v.caller, sheaf.Paging{Limit: webhookPage})
 	if err != nil {
@@ -31,23 +27,7 @@ func (c *Console) webhooks(v *visit) error {
 	return v.show(http.StatusOK, "webhooks", webhooksPage{page.Items, v.member.Workspace.Plan.MaxSubscriptions()})
 }
 
-// health says in a word or two how a webhook does, and in which colour.
-type health struct{ Tone, Text string }
-
-// healthOf says in a word how a webhook does.
-func healthOf(s sheaf.Subscription) health {
-	switch {
-	case s.Active && s.FailureCount > 0:
-		return health{"warn", fmt.Sprintf("failing %d of %d", s.FailureCount, sheaf.MaxFailures)}
-	case s.Active:
-		return health{"good", "active"}
-	case s.DeactivationReason != nil && *s.DeactivationReason == sheaf.ByFailures:
-		return health{"bad", "deactivated"}
-	}
-	return health{"", "paused"}
-}
-
-// eventGroup is the types of one noun, for the picker.
+// eventGroup is the event types of one noun, to tick.
 type eventGroup struct {
 	Noun  string
 	Types []eventChoice
@@ -58,7 +38,7 @@ type eventChoice struct {
 	Checked bool
 }
 
-// Title is what the group is called to a reader.
+// Title returns the group's name for a reader.
 func (g eventGroup) Title() string {
 	if g.Noun == sheaf.SubscriptionFailing.Resource() {
 		return "webhook"
@@ -66,12 +46,12 @@ func (g eventGroup) Title() string {
 	return g.Noun
 }
 
-// eventGroups are the types of events by their nouns, with those ticked that were chosen.
+// eventGroups returns the types of events by their nouns, with the chosen ones ticked.
 func eventGroups(chosen []string) []eventGroup {
 	var out []eventGroup
 	for _, t := range sheaf.EventTypes {
 		if t == sheaf.WebhookTest {
-			continue // it goes to whoever asks for a test
+			continue // it cannot be subscribed to: a test is sent only to the tested webhook
 		}
 		if noun := t.Resource(); len(out) == 0 || out[len(out)-1].Noun != noun {
 			out = append(out, eventGroup{Noun: noun})
@@ -82,21 +62,21 @@ func eventGroups(chosen []string) []eventGroup {
 	return out
 }
 
-// webhookForm is for a new webhook, or a change of one.
+// webhookForm is the form of a new webhook, or of a change.
 type webhookForm struct {
-	ID     sheaf.SubscriptionID // empty: a new one
+	ID     sheaf.SubscriptionID // empty for a new webhook
 	Name   string
 	URL    string
 	Groups []eventGroup
-	// HeaderNames are those it has: their values are never shown again.
+	// HeaderNames are the stored headers. Their values are never shown again.
 	HeaderNames []string
-	Headers     string // to replace them, "Name: value" a line
-	Replace     bool
+	Headers     string // the new headers, each on a line as "Name: value"
+	Replace     bool   // replace the stored headers by Headers
 	basis
 }
 
-// fields are those of the form that change the webhook. Of headers the names alone are told; to replace
-// them is a change of its own.
+// fields returns the fields that change the webhook. Of headers only the names are shown; replacing
+// them counts as another value.
 func (f webhookForm) fields() []field {
 	headers := field{Name: "headers", Label: "Headers", Value: strings.Join(f.HeaderNames, ", ")}
 	if f.Replace {
@@ -104,10 +84,10 @@ func (f webhookForm) fields() []field {
 		headers.Shown = "those in the form"
 	}
 	return []field{{Name: "name", Label: "Name", Value: f.Name}, {Name: "url", Label: "Address", Value: f.URL},
-		{Name: "event", Label: "It hears of", Value: strings.Join(f.chosen(), " "), Shown: strings.Join(f.chosen(), ", ")}, headers}
+		{Name: "event", Label: "Events to send", Value: strings.Join(f.chosen(), " "), Shown: strings.Join(f.chosen(), ", ")}, headers}
 }
 
-// chosen are the types of events that are ticked.
+// chosen returns the types of events that are ticked.
 func (f webhookForm) chosen() (out []string) {
 	for _, g := range f.Groups {
 		for _, t := range g.Types {
@@ -119,14 +99,14 @@ func (f webhookForm) chosen() (out []string) {
 	return out
 }
 
-// formOfWebhook is the form of a webhook as it is stored.
+// formOfWebhook returns the form with the webhook's stored values.
 func formOfWebhook(s sheaf.Subscription) webhookForm {
 	var chosen []string
 	for _, t := range s.Events {
 		chosen = append(chosen, string(t))
 	}
 	f := webhookForm{ID: s.ID, Name: s.Name, URL: s.URL, Groups: eventGroups(chosen), HeaderNames: s.HeaderNames}
-	f.basis = basisOf(s.Revision, f.fields())
+	f.basis = basis{Revision: s.Revision, Was: f.fields()}
 	return f
 }
 
@@ -135,7 +115,8 @@ func (c *Console) newWebhook(v *visit) error {
 		Groups: eventGroups([]string{string(sheaf.DocumentCreated), string(sheaf.DocumentUpdated), string(sheaf.DocumentDeleted)})})
 }
 
-// webhookForm reads the form, and the change that it asks for.
+// webhookForm reads the form, and returns the change that it asks for. A line of the headers
+// without a colon is a name without a value, which app refuses.
 func (v *visit) webhookForm() (webhookForm, sheaf.SubscriptionChange) {
 	chosen := v.r.PostForm["event"]
 	if v.field("keep-event") == "saved" {
@@ -145,29 +126,24 @@ func (v *visit) webhookForm() (webhookForm, sheaf.SubscriptionChange) {
 		Headers: v.field("headers"), Replace: v.field("replace") != "" && v.field("keep-headers") != "saved"}
 	change := sheaf.SubscriptionChange{Name: sheaf.Some(f.Name), URL: sheaf.Some(f.URL), Events: sheaf.Some(chosen)}
 	if f.Replace {
-		change.Headers = sheaf.Some(readHeaders(f.Headers))
+		var headers []sheaf.Header
+		for line := range strings.SplitSeq(f.Headers, "\n") {
+			if line = strings.TrimSpace(line); line != "" {
+				name, value, _ := strings.Cut(line, ":")
+				headers = append(headers, sheaf.Header{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
+			}
+		}
+		change.Headers = sheaf.Some(headers)
 	}
 	return f, change
 }
 
-// readHeaders reads a header a line. A line without a colon is a name without a value, which the
-// rules refuse with a sentence.
-func readHeaders(lines string) []sheaf.Header {
-	var out []sheaf.Header
-	for line := range strings.SplitSeq(lines, "\n") {
-		if line = strings.TrimSpace(line); line != "" {
-			name, value, _ := strings.Cut(line, ":")
-			out = append(out, sheaf.Header{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
-		}
-	}
-	return out
-}
-
-// secretPage shows a secret, this once, and how to verify with it.
+// secretPage is the data of webhook-secret.html: a secret, which is shown once, and how to verify
+// with it.
 type secretPage struct {
 	sheaf.Subscription
 	Secret   string
-	Header   string // that carries the signature
+	Header   string // of the signature
 	Snippets []snippet
 	Rotated  bool
 }
@@ -177,7 +153,8 @@ func (v *visit) showSecret(s sheaf.NewSubscription, rotated bool) error {
 	return v.show(http.StatusOK, "webhook-secret", secretPage{s.Subscription, *s.Secret, header, snippets(header), rotated})
 }
 
-// createWebhook answers POST /w/{workspace}/webhooks: it makes a webhook.
+// createWebhook answers POST /w/{workspace}/webhooks: it creates a webhook and shows its secret,
+// once.
 func (c *Console) createWebhook(v *visit) error {
 	form, change := v.webhookForm()
 	s, err := c.app.CreateSubscription(v.r.Context(), v.caller, change)
@@ -187,29 +164,9 @@ func (c *Console) createWebhook(v *visit) error {
 	return v.showSecret(s, false)
 }
 
-// webhookOf finds the webhook in the path, or NotFound.
-func (v *visit) webhookOf() (sheaf.Subscription, error) {
-	id, err := id[sheaf.SubscriptionID](v, "webhook")
-	if err != nil {
-		return sheaf.Subscription{}, err
-	}
-	return v.console.app.Subscription(v.r.Context(), v.caller, id)
-}
-
-// onWebhook returns a handler that shows a template about the webhook.
-func (c *Console) onWebhook(template string) func(*visit) error {
-	return func(v *visit) error {
-		s, err := v.webhookOf()
-		if err != nil {
-			return err
-		}
-		return v.show(http.StatusOK, template, s)
-	}
-}
-
-// editWebhook answers GET /w/{workspace}/webhooks/{id}/edit: it shows the form of a webhook.
+// editWebhook answers GET /w/{workspace}/webhooks/{id}/edit: the form of a webhook.
 func (c *Console) editWebhook(v *visit) error {
-	s, err := v.webhookOf()
+	s, err := find(v, "webhook", c.app.Subscription)
 	if err != nil {
 		return err
 	}
@@ -218,19 +175,19 @@ func (c *Console) editWebhook(v *visit) error {
 
 // updateWebhook answers POST /w/{workspace}/webhooks/{id}: it changes a webhook.
 func (c *Console) updateWebhook(v *visit) error {
-	s, err := v.webhookOf()
+	s, err := find(v, "webhook", c.app.Subscription)
 	if err != nil {
 		return err
 	}
 	form, change := v.webhookForm()
 	form.ID, form.HeaderNames = s.ID, s.HeaderNames
 	form.basis = v.basis(form.fields())
-	err = v.saveOver(&form.basis, form.fields(), func(m sheaf.Match) error {
+	err = v.saveForm(&form.basis, form.fields(), func(m sheaf.Match) error {
 		_, err := c.app.UpdateSubscription(v.r.Context(), v.caller, s.ID, change, m)
 		return err
-	}, func() (present, error) {
+	}, func() (current, error) {
 		s, err := c.app.Subscription(v.r.Context(), v.caller, s.ID)
-		return present{"", s.Revision, formOfWebhook(s).fields()}, err
+		return current{"", s.Revision, formOfWebhook(s).fields()}, err
 	})
 	if err != nil {
 		return v.again("webhook-form", form, err)
@@ -238,46 +195,19 @@ func (c *Console) updateWebhook(v *visit) error {
 	return v.done(v.at("webhooks", string(s.ID)))
 }
 
-// stopped is a webhook with what it did not deliver.
-type stopped struct {
-	sheaf.Subscription
-	app.Failing
-}
-
-// Stopped is how many deliveries failed since it began to fail, or are held.
-func (s stopped) Stopped() int64 { return s.Failed + s.HeldCount }
-
-// reactivateForm answers GET /w/{workspace}/webhooks/{id}/reactivate: it asks whether to send what was
-// not delivered, too.
-func (c *Console) reactivateForm(v *visit) error {
-	s, err := v.stoppedWebhook()
-	if err != nil {
-		return err
-	}
-	return v.show(http.StatusOK, "webhook-reactivate", s)
-}
-
-// stoppedWebhook finds the webhook in the path, and what it did not deliver.
-func (v *visit) stoppedWebhook() (out stopped, err error) {
-	if out.Subscription, err = v.webhookOf(); err != nil {
-		return out, err
-	}
-	out.Failing, err = v.console.app.Failing(v.r.Context(), v.caller, out.ID)
-	return out, err
-}
-
 type testPage struct {
 	sheaf.Subscription
 	Attempt attemptView
 }
 
-// testWebhook sends a test now and shows the answer.
+// testWebhook answers POST /w/{workspace}/webhooks/{id}/test: it sends a test event and shows the
+// answer.
 func (c *Console) testWebhook(v *visit) error {
-	s, err := v.webhookOf()
+	s, err := find(v, "webhook", c.app.Subscription)
 	if err != nil {
 		return err
 	}
-	v.TakeTime() // the endpoint may have longer than the server gives a request
+	v.LiftDeadlines() // the endpoint may take longer than the server's write timeout
 	result, err := c.app.TestSubscription(v.r.Context(), v.caller, s.ID, v.Outside)
 	if err != nil {
 		return err
@@ -286,9 +216,9 @@ func (c *Console) testWebhook(v *visit) error {
 }
 
 // rotateSecret answers POST /w/{workspace}/webhooks/{id}/rotate: it makes a new secret and shows
-// it, this once.
+// it, once.
 func (c *Console) rotateSecret(v *visit) error {
-	s, err := v.webhookOf()
+	s, err := find(v, "webhook", c.app.Subscription)
 	if err != nil {
 		return err
 	}
@@ -303,34 +233,31 @@ func (c *Console) rotateSecret(v *visit) error {
 	return v.showSecret(rotated, true)
 }
 
-func (c *Console) pauseWebhook(v *visit) error { return v.switchWebhook("webhook-pause", false) }
-
-// reactivateWebhook turns it active and, where asked to, sends what was held.
-func (c *Console) reactivateWebhook(v *visit) error {
-	return v.switchWebhook("webhook-reactivate", true)
+// switchWebhook returns the handler of POST /w/{workspace}/webhooks/{id}/pause or …/reactivate: it
+// makes the webhook inactive, or active. If the form asks for it, held deliveries are sent too.
+func switchWebhook(form string, active bool) func(*visit) error {
+	return func(v *visit) error {
+		s, err := v.undeliveredWebhook()
+		if err != nil {
+			return err
+		}
+		if active && v.field("held") != "" {
+			_, err = v.console.app.Reactivate(v.r.Context(), v.caller, s.ID)
+		} else {
+			change := sheaf.SubscriptionChange{Active: sheaf.Some(active)}
+			_, err = v.console.app.UpdateSubscription(v.r.Context(), v.caller, s.ID, change, sheaf.Match{})
+		}
+		if err != nil {
+			return v.again(form, s, err)
+		}
+		return v.done(v.at("webhooks", string(s.ID)))
+	}
 }
 
-// switchWebhook turns a webhook on or off, or shows the form again.
-func (v *visit) switchWebhook(form string, active bool) error {
-	s, err := v.stoppedWebhook()
-	if err != nil {
-		return err
-	}
-	if active && v.field("held") != "" {
-		_, err = v.console.app.Reactivate(v.r.Context(), v.caller, s.ID)
-	} else {
-		change := sheaf.SubscriptionChange{Active: sheaf.Some(active)}
-		_, err = v.console.app.UpdateSubscription(v.r.Context(), v.caller, s.ID, change, sheaf.Match{})
-	}
-	if err != nil {
-		return v.again(form, s, err)
-	}
-	return v.done(v.at("webhooks", string(s.ID)))
-}
-
-// recoverWebhook sends what an active webhook still holds: it was reactivated without.
+// recoverWebhook answers POST /w/{workspace}/webhooks/{id}/recover: it sends the deliveries that an
+// active webhook still holds, because it was reactivated without them.
 func (c *Console) recoverWebhook(v *visit) error {
-	s, err := v.webhookOf()
+	s, err := find(v, "webhook", c.app.Subscription)
 	if err != nil {
 		return err
 	}
@@ -340,10 +267,10 @@ func (c *Console) recoverWebhook(v *visit) error {
 	return v.done(v.at("webhooks", string(s.ID)))
 }
 
-// resend answers POST /w/{workspace}/webhooks/{id}/resend: it sends again what failed since the time that
-// the form names.
+// resend answers POST /w/{workspace}/webhooks/{id}/resend: it sends the deliveries again that
+// failed since the time in the form.
 func (c *Console) resend(v *visit) error {
-	s, err := v.webhookOf()
+	s, err := find(v, "webhook", c.app.Subscription)
 	if err != nil {
 		return err
 	}
@@ -359,7 +286,7 @@ func (c *Console) resend(v *visit) error {
 
 // deleteWebhook answers POST /w/{workspace}/webhooks/{id}/delete: it deletes a webhook.
 func (c *Console) deleteWebhook(v *visit) error {
-	s, err := v.webhookOf()
+	s, err := find(v, "webhook", c.app.Subscription)
 	if err != nil {
 		return err
 	}
@@ -367,4 +294,93 @@ func (c *Console) deleteWebhook(v *visit) error {
 		return v.again("webhook-delete", s, err)
 	}
 	return v.done(v.at("webhooks"))
+}
+
+// undelivered is a webhook with the number of its failed and held deliveries.
+type undelivered struct {
+	sheaf.Subscription
+	app.Failing
+}
+
+// Undelivered returns the number of deliveries that failed since the webhook began to fail, or are
+// held.
+func (s undelivered) Undelivered() int64 { return s.Failed + s.HeldCount }
+
+// undeliveredWebhook finds the webhook in the path and counts its failed deliveries.
+func (v *visit) undeliveredWebhook() (out undelivered, err error) {
+	if out.Subscription, err = find(v, "webhook", v.console.app.Subscription); err != nil {
+		return out, err
+	}
+	out.Failing, err = v.console.app.Failing(v.r.Context(), v.caller, out.ID)
+	return out, err
+}
+
+// webhookDetail is the data of webhook.html.
+type webhookDetail struct {
+	undelivered
+	Deliveries []deliveryRow
+	Total      int64
+	State      sheaf.DeliveryState // the filter of the log; empty for all
+	More       string
+}
+
+// States returns the states to filter by.
+func (webhookDetail) States() []sheaf.DeliveryState { return sheaf.DeliveryStates }
+
+// Receives describes the webhook's filter: everything, or for example 1 project, 2 folders and 1
+// record.
+func (d webhookDetail) Receives() string {
+	if d.Filter == nil {
+		return "everything in the workspace"
+	}
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		noun string
+	}{{len(d.Filter.Projects), "project"}, {len(d.Filter.Folders), "folder"}, {len(d.Filter.Resources), "record"}} {
+		if part.n > 0 {
+			parts = append(parts, many(part.n, part.noun))
+		}
+	}
+	return listed(parts) + " alone"
+}
+
+// deliveryRow is a delivery with the name of its event's record.
+type deliveryRow struct {
+	sheaf.Delivery
+	What string // the name or title; empty if the event is no longer kept, or has none
+}
+
+// webhook answers GET /w/{workspace}/webhooks/{id}: a webhook and the log of its deliveries.
+func (c *Console) webhook(v *visit) error {
+	s, err := v.undeliveredWebhook()
+	if err != nil {
+		return err
+	}
+	d := webhookDetail{undelivered: s}
+	if state := sheaf.DeliveryState(v.r.URL.Query().Get("state")); slices.Contains(sheaf.DeliveryStates, state) {
+		d.State = state
+	}
+	offset := v.offset("from")
+	page, err := c.app.Deliveries(v.r.Context(), v.caller, s.ID, d.State,
+		sheaf.Paging{Limit: sheaf.DefaultLimit, Offset: offset, Desc: true})
+	if err != nil {
+		return err
+	}
+	d.Total = page.Total
+	ids := make([]sheaf.EventID, len(page.Items))
+	for i, d := range page.Items {
+		ids[i] = d.EventID
+	}
+	events, err := c.app.EventsByID(v.r.Context(), v.caller, ids)
+	if err != nil {
+		return err
+	}
+	for _, delivery := range page.Items {
+		d.Deliveries = append(d.Deliveries, deliveryRow{delivery, readEntry(events[delivery.EventID], nil).What})
+	}
+	if d.More = v.more(page.More(), offset+sheaf.DefaultLimit); d.More != "" {
+		d.More += "&state=" + string(d.State)
+	}
+	return v.show(http.StatusOK, "webhook", d)
 }

@@ -32,25 +32,25 @@ func (w *town) held() int64 {
 	return s.HeldCount
 }
 
-// However a webhook became active, what it holds can be sent.
+// However a webhook became active, its held deliveries can be sent.
 func TestWebhook_AnActiveOneSendsWhatItHolds(t *testing.T) {
 	w := newTown(t)
-	look := func(who string) string {
+	get := func(who string) string {
 		return w.ask(http.MethodGet, w.address("/w/{workspace}/webhooks/{id}"), who).Body.String()
 	}
-	w.wantIn(look(w.owner), false, "/recover", "still held")
+	w.wantIn(get(w.owner), false, "/recover", "still held")
 	w.activate(false)
 	w.write("Meanwhile")
-	w.wantIn(look(w.owner), false, "/recover")
-	w.activate(true) // as the API does: it sends nothing
+	w.wantIn(get(w.owner), false, "/recover")
+	w.activate(true) // as by the API: held deliveries are not sent
 	held := w.held()
 	if held != 2 { // and the one that waited
 		t.Fatalf("%d are held", held)
 	}
-	w.wantIn(look(w.owner), true, "/recover", "2 deliveries are still held", "Send the 2 held deliveries")
-	w.wantIn(look(w.member), false, "/recover")
-	w.wantIn(look(w.member), true, "An admin or owner can send them.")
-	for range 2 { // again, it has nothing to do
+	w.wantIn(get(w.owner), true, "/recover", "2 deliveries are still held", "Send the 2 held deliveries")
+	w.wantIn(get(w.member), false, "/recover")
+	w.wantIn(get(w.member), true, "An admin or owner can send them.")
+	for range 2 { // the second time there is nothing to send
 		if got := w.ask(http.MethodPost, w.address("/w/{workspace}/webhooks/{id}/recover"), w.owner); got.Code != http.StatusSeeOther {
 			t.Fatalf("%d %s", got.Code, got.Body)
 		}
@@ -58,11 +58,11 @@ func TestWebhook_AnActiveOneSendsWhatItHolds(t *testing.T) {
 	if n := w.held(); n != 0 {
 		t.Errorf("%d are still held", n)
 	}
-	w.wantIn(look(w.owner), false, "/recover", "still held")
+	w.wantIn(get(w.owner), false, "/recover", "still held")
 }
 
-// Reactivating and sending what is held is one transaction: whoever asks for both never gets the
-// first alone.
+// Reactivating and sending the held deliveries is one transaction: either both are done, or
+// neither.
 func TestWebhook_IsReactivatedAndSendsInOneTransaction(t *testing.T) {
 	w := newTown(t)
 	w.activate(false)
@@ -100,7 +100,7 @@ func TestWebhook_IsReactivatedAndSendsInOneTransaction(t *testing.T) {
 	}
 }
 
-// A member is shown no button that would be refused.
+// A member sees no button whose action would be refused.
 func TestPages_ShowAMemberNothingToManage(t *testing.T) {
 	w := newTown(t)
 	w.activate(false)
@@ -116,12 +116,12 @@ func TestPages_ShowAMemberNothingToManage(t *testing.T) {
 			}
 		}
 	}
-	// The same search finds the buttons of an owner.
+	// The same check finds the buttons of an owner.
 	w.wantIn(w.ask(http.MethodGet, w.address("/w/{workspace}/webhooks/{id}"), w.owner).Body.String(), true, `/rotate"`, `/delete"`, `/reactivate"`, `/test"`, `/edit"`)
 }
 
-// The console is no way around the rate limit: whoever changes too much waits, and may look
-// meanwhile.
+// The console is no way around the rate limit: after too many changes a person has to wait, and may
+// read meanwhile.
 func TestLimit_IsForChangesOfOnePersonInOneWorkspace(t *testing.T) {
 	w := newTown(t)
 	asked := map[string]sheaf.Plan{}
@@ -143,7 +143,7 @@ func TestLimit_IsForChangesOfOnePersonInOneWorkspace(t *testing.T) {
 			continue
 		}
 		got := w.ask(r.method, w.address(r.path), w.owner)
-		if limited := got.Code == http.StatusTooManyRequests; limited != (r.method == http.MethodPost && !r.looks) {
+		if limited := got.Code == http.StatusTooManyRequests; limited != (r.method == http.MethodPost && !r.has(readOnly)) {
 			t.Errorf("%s %s: %d", r.method, r.path, got.Code)
 		} else if limited && (got.Header().Get("Retry-After") != "17" || !strings.Contains(got.Body.String(), "Try again in 17s.")) {
 			t.Errorf("%s %s: %v %s", r.method, r.path, got.Header(), got.Body)

@@ -1,8 +1,11 @@
 package console
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"html/template"
+	"path"
 	"strings"
 	"time"
 	"unicode"
@@ -11,14 +14,9 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// timeElement shows a time. A script tells what is near relatively, "5 minutes ago", and all else in the
-// reader's zone; the exact UTC stays in the title.
-func timeElement(t any) template.HTML { return timeAs(t, "") }
-
-// clockElement shows a time that stays a time of day, for the rows of a table.
-func clockElement(t any) template.HTML { return timeAs(t, " data-clock") }
-
-func timeAs(t any, mark string) template.HTML {
+// timeElement returns a time as HTML, with an optional attribute. A script shows a near time as "5
+// minutes ago", and any other in the reader's zone; the exact UTC is in the title.
+func timeElement(t any, mark string) template.HTML {
 	at, ok := t.(time.Time)
 	if p, is := t.(*time.Time); is && p != nil {
 		at, ok = *p, true
@@ -27,12 +25,12 @@ func timeAs(t any, mark string) template.HTML {
 		return `<span class="muted">never</span>`
 	}
 	at = at.UTC()
-	// #nosec G203 -- a time alone, in three formats, and a constant
+	// #nosec G203 -- only a time, in three formats, and a constant
 	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s"%s>%s</time>`, at.Format(sheaf.TimeFormat),
 		at.Format("2006-01-02 15:04:05.000 UTC"), mark, at.Format("2 Jan 2006, 15:04")))
 }
 
-// exact is a time as programs write it, for a hidden field or a name.
+// exact returns a time as the API writes it.
 func exact(t any) string {
 	if p, is := t.(*time.Time); is && p != nil {
 		t = *p
@@ -41,7 +39,7 @@ func exact(t any) string {
 	return at.UTC().Format(sheaf.TimeFormat)
 }
 
-// many counts a noun: 1 project, 2 projects, 3 deliveries.
+// many returns a number with its noun: 1 project, 2 projects, 3 deliveries.
 func many(n any, noun string) string {
 	count := fmt.Sprint(n)
 	stem, y := strings.CutSuffix(noun, "y")
@@ -55,7 +53,7 @@ func many(n any, noun string) string {
 	return count + " " + noun
 }
 
-// listed are several as a sentence has them: a, b and c.
+// listed joins the parts for a sentence: a, b and c.
 func listed(parts []string) string {
 	if len(parts) < 2 {
 		return strings.Join(parts, "")
@@ -64,7 +62,7 @@ func listed(parts []string) string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// plural is the word for one, or for any other number.
+// plural returns `one` if n is 1, and `other` for any other number.
 func plural(n int64, one, other string) string {
 	if n == 1 {
 		return one
@@ -72,7 +70,7 @@ func plural(n int64, one, other string) string {
 	return other
 }
 
-// bytesOf says how long something is: 0 bytes, 812 bytes, 14 KB, 1.0 MB.
+// bytesOf returns a size in bytes: 0 bytes, 812 bytes, 14 KB, 1.0 MB.
 func bytesOf(n int64) string {
 	switch {
 	case n < 1000:
@@ -83,7 +81,7 @@ func bytesOf(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// text returns what a pointer points at, or nothing.
+// text returns *s, or "" if s is nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -91,7 +89,7 @@ func text(s *string) string {
 	return *s
 }
 
-// person is what somebody is called: by name, else by e-mail.
+// person returns the user's name, or else the e-mail.
 func person(u sheaf.User) string {
 	if u.Name != "" {
 		return u.Name
@@ -99,7 +97,7 @@ func person(u sheaf.User) string {
 	return text(u.Email)
 }
 
-// initials are one or two letters for somebody.
+// initials returns one or two letters of the user's name.
 func initials(u sheaf.User) string {
 	out := ""
 	for word := range strings.FieldsSeq(person(u)) {
@@ -111,10 +109,84 @@ func initials(u sheaf.User) string {
 	return out
 }
 
-// article is the word before a role: "a" or "an".
-func article(r sheaf.Role) string {
-	if r == sheaf.Member {
-		return "a"
+// toneOf returns the colour of a delivery's state.
+func toneOf(s sheaf.DeliveryState) string {
+	switch s {
+	case sheaf.Delivered:
+		return "good"
+	case sheaf.Failed:
+		return "bad"
+	case sheaf.Held:
+		return "warn"
 	}
-	return "an"
+	return ""
+}
+
+func millis(d time.Duration) string {
+	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
+}
+
+// health is the state of a webhook in a word or two, and its colour.
+type health struct{ Tone, Text string }
+
+func healthOf(s sheaf.Subscription) health {
+	switch {
+	case s.Active && s.FailureCount > 0:
+		return health{"warn", fmt.Sprintf("failing %d of %d", s.FailureCount, sheaf.MaxFailures)}
+	case s.Active:
+		return health{"good", "active"}
+	case s.DeactivationReason != nil && *s.DeactivationReason == sheaf.ByFailures:
+		return health{"bad", "deactivated"}
+	}
+	return health{"", "paused"}
+}
+
+// markdownOf returns the Markdown that shows a picture, or links to any other file.
+func markdownOf(m sheaf.Medium) string {
+	name := m.Filename
+	if m.Picture() {
+		name = strings.TrimSuffix(name, path.Ext(name))
+	}
+	link := "[" + strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`).Replace(name) + "](media:" + string(m.ID) + ")"
+	if m.Picture() {
+		return "!" + link
+	}
+	return link
+}
+
+// maxIndent is the greatest depth of JSON that is indented: as deep as the API accepts it.
+const maxIndent = 32
+
+// pretty indents JSON. It returns anything else unchanged, and also JSON that would become longer
+// than four times its length and 4 KB: the length grows with the square of the depth, and 16 KB of
+// brackets would become 134 MB.
+func pretty(b []byte) string {
+	depth, size, quoted := 0, len(b), false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+			size += 1 + 2*depth
+		case c == ']' || c == '}':
+			depth--
+			size += 1 + 2*max(depth, 0)
+		case c == ',':
+			size += 1 + 2*max(depth, 0)
+		case c == ':':
+			size++
+		}
+		if depth > maxIndent || size > 4*len(b)+4<<10 {
+			return string(b)
+		}
+	}
+	var out bytes.Buffer
+	if json.Indent(&out, b, "", "  ") != nil {
+		return string(b)
+	}
+	return out.String()
 }

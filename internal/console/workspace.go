@@ -10,24 +10,22 @@ import (
 
 func (c *Console) workspace(v *visit) error { return v.redirect(v.at("projects")) }
 
-// settingsPage says which of its forms was refused, or what was done.
+// settingsPage is the data of settings.html.
 type settingsPage struct {
-	Form, Done string
-	Name       string // of the workspace, or what was typed
+	Form, Done string // the form that was refused, or the text after a change
+	Name       string // the workspace's name, or the one that was typed
 	Plans      []planView
-	Brandings  []sheaf.Branding // of which one may be the default
-	Branding   bool             // the plan includes choosing one
-	Default    sheaf.BrandingID // the default one, or what was chosen
-	// What each form began with.
+	Brandings  []sheaf.Branding // to choose the default from
+	Branding   bool             // the plan includes choosing a default
+	Default    sheaf.BrandingID // the default branding, or the one that was chosen
+	// The base of each form.
 	NameBasis, PlanBasis, BrandingBasis basis
 }
 
-// The fields of the forms, with a value.
-func nameField(name string) field { return field{Name: "name", Label: "Name", Value: name} }
-
 func planField(p sheaf.Plan) field { return field{Name: "plan", Label: "Plan", Value: string(p)} }
 
-// brandingField shows the branding by its name, where that is among those to choose from.
+// brandingField returns the field of the default branding. It shows the branding's name if `all`
+// has it.
 func brandingField(id sheaf.BrandingID, all []sheaf.Branding) field {
 	f := field{Name: "branding", Label: "Default branding", Value: string(id), Shown: "Sheaf itself"}
 	for _, b := range all {
@@ -38,7 +36,7 @@ func brandingField(id sheaf.BrandingID, all []sheaf.Branding) field {
 	return f
 }
 
-// workspaceNow reads the workspace once more.
+// workspaceNow reads the workspace again.
 func (v *visit) workspaceNow() (sheaf.Workspace, error) {
 	if err := v.identify(); err != nil {
 		return sheaf.Workspace{}, err
@@ -47,16 +45,16 @@ func (v *visit) workspaceNow() (sheaf.Workspace, error) {
 	return m.Workspace, err
 }
 
-// planView is a plan as the settings show it.
+// planView is a plan to choose.
 type planView struct {
 	Plan     sheaf.Plan
 	Name     string
 	Includes string
 	Current  bool
-	Stops    string // what of the workspace would stop working; empty for nothing
+	Stops    string // what would stop working; empty for nothing
 }
 
-// settingsPage is the data of settings.html.
+// settingsPage returns the page with the stored values.
 func (v *visit) settingsPage() (settingsPage, error) {
 	p := settingsPage{Name: v.member.Workspace.Name, Branding: v.mayMakeBrandings(), Plans: []planView{
 		{Plan: sheaf.Free, Name: "Free", Includes: "Projects and documents in the console. No API, folders or webhooks."},
@@ -71,21 +69,37 @@ func (v *visit) settingsPage() (settingsPage, error) {
 		return p, err
 	}
 	p.Default = v.member.Workspace.DefaultBranding
-	p.NameBasis = basisOf(0, []field{nameField(p.Name)})
-	p.PlanBasis = basisOf(0, []field{planField(v.member.Workspace.Plan)})
-	p.BrandingBasis = basisOf(0, []field{brandingField(p.Default, p.Brandings)})
-	return p, v.stops(p.Plans)
+	p.NameBasis = basis{Was: []field{nameField(p.Name)}}
+	p.PlanBasis = basis{Was: []field{planField(v.member.Workspace.Plan)}}
+	p.BrandingBasis = basis{Was: []field{brandingField(p.Default, p.Brandings)}}
+	ctx, a, now := v.r.Context(), v.console.app, v.member.Workspace
+	keys, err := a.Keys(ctx, v.caller, sheaf.Paging{Limit: 1})
+	if err != nil {
+		return p, err
+	}
+	folders := map[sheaf.EntityType]int64{}
+	for _, kind := range []sheaf.EntityType{sheaf.ProjectFolder, sheaf.BrandingFolder} {
+		page, err := a.Folders(ctx, v.caller, sheaf.FolderFilter{EntityType: kind, Paging: sheaf.Paging{Limit: 1}})
+		if err != nil {
+			return p, err
+		}
+		folders[kind] = page.Total
+	}
+	for i := range p.Plans {
+		p.Plans[i].Stops = stopsOn(p.Plans[i].Plan, now, keys.Total, folders)
+	}
+	return p, nil
 }
 
-// choosePlan ticks a plan.
+// choosePlan marks a plan as chosen.
 func (p *settingsPage) choosePlan(plan sheaf.Plan) {
 	for i := range p.Plans {
 		p.Plans[i].Current = p.Plans[i].Plan == plan
 	}
 }
 
-// settingsAgain shows the settings with what was wrong with one of their forms, which keeps what was
-// typed or chosen.
+// settingsAgain shows the settings again with the error of one form, which keeps what was typed or
+// chosen.
 func (v *visit) settingsAgain(form string, begun basis, fault error) error {
 	p, err := v.settingsPage()
 	if err != nil {
@@ -103,29 +117,8 @@ func (v *visit) settingsAgain(form string, begun basis, fault error) error {
 	return v.again("settings", p, fault)
 }
 
-// stops fills in what of the workspace each plan does not include.
-func (v *visit) stops(plans []planView) error {
-	ctx, a := v.r.Context(), v.console.app
-	keys, err := a.Keys(ctx, v.caller, sheaf.Paging{Limit: 1})
-	if err != nil {
-		return err
-	}
-	folders := map[sheaf.EntityType]int64{}
-	for _, kind := range []sheaf.EntityType{sheaf.ProjectFolder, sheaf.BrandingFolder} {
-		page, err := a.Folders(ctx, v.caller, sheaf.FolderFilter{EntityType: kind, Paging: sheaf.Paging{Limit: 1}})
-		if err != nil {
-			return err
-		}
-		folders[kind] = page.Total
-	}
-	now := v.member.Workspace
-	for i := range plans {
-		plans[i].Stops = stopsOn(plans[i].Plan, now, keys.Total, folders)
-	}
-	return nil
-}
-
-// stopsOn describes what a workspace with `keys` keys and these folders of each kind loses on a plan.
+// stopsOn describes what a workspace with `keys` keys and these folders of each kind loses on a
+// plan.
 func stopsOn(to sheaf.Plan, now sheaf.Workspace, keys int64, folders map[sheaf.EntityType]int64) string {
 	var lost []string
 	if !to.Paid() && now.Plan.Paid() {
@@ -137,10 +130,10 @@ func stopsOn(to sheaf.Plan, now sheaf.Workspace, keys int64, folders map[sheaf.E
 		}
 	}
 	if to != now.Plan && keys > int64(to.MaxKeys()) && to.Paid() {
-		lost = append(lost, fmt.Sprintf("no new key can be made while there are more than %d", to.MaxKeys()))
+		lost = append(lost, fmt.Sprintf("you cannot make a key while there are more than %d", to.MaxKeys()))
 	}
 	if to != now.Plan && now.Subscriptions > int64(to.MaxSubscriptions()) && to.Paid() {
-		lost = append(lost, fmt.Sprintf("no new webhook can be made while there are more than %d", to.MaxSubscriptions()))
+		lost = append(lost, fmt.Sprintf("you cannot make a webhook while there are more than %d", to.MaxSubscriptions()))
 	}
 	for _, kind := range []sheaf.EntityType{sheaf.ProjectFolder, sheaf.BrandingFolder} {
 		if n := folders[kind]; n > 0 && now.Plan.AllowFolders(kind) == nil && to.AllowFolders(kind) != nil {
@@ -153,7 +146,7 @@ func stopsOn(to sheaf.Plan, now sheaf.Workspace, keys int64, folders map[sheaf.E
 	return "With this plan " + strings.Join(lost, "; ") + "."
 }
 
-// settings answers GET /w/{workspace}/settings: it shows the settings of the workspace.
+// settings answers GET /w/{workspace}/settings: the settings of the workspace.
 func (c *Console) settings(v *visit) error {
 	p, err := v.settingsPage()
 	if err != nil {
@@ -163,7 +156,7 @@ func (c *Console) settings(v *visit) error {
 	return v.show(http.StatusOK, "settings", p)
 }
 
-// renameWorkspace answers POST /w/{workspace}/settings/name: it changes its name.
+// renameWorkspace answers POST /w/{workspace}/settings/name: it renames the workspace.
 func (c *Console) renameWorkspace(v *visit) error {
 	name, form := v.typed("name"), v.basis([]field{nameField("")})
 	err := v.saveValue(&form, nameField(name), func(was string) error {
@@ -178,7 +171,7 @@ func (c *Console) renameWorkspace(v *visit) error {
 	return v.done(v.at("settings?done=name"))
 }
 
-// changePlan answers POST /w/{workspace}/settings/plan: it changes its plan.
+// changePlan answers POST /w/{workspace}/settings/plan: it changes the plan.
 func (c *Console) changePlan(v *visit) error {
 	form := v.basis([]field{planField("")})
 	plan, err := sheaf.ParsePlan(v.typed("plan"))
@@ -194,4 +187,48 @@ func (c *Console) changePlan(v *visit) error {
 		return v.settingsAgain("plan", form, err)
 	}
 	return v.done(v.at("settings?done=plan"))
+}
+
+// chooseBranding answers POST /w/{workspace}/settings/branding: it sets the default branding, which
+// shares without a branding of their own use.
+func (c *Console) chooseBranding(v *visit) error {
+	form := v.basis([]field{brandingField("", nil)})
+	all, err := v.brandingChoices()
+	if err != nil {
+		return err
+	}
+	typed := sheaf.BrandingID(v.typed("branding"))
+	chosen, err := asID(typed, "branding")
+	if err == nil {
+		err = v.saveValue(&form, brandingField(typed, all), func(was string) error {
+			return c.app.SetDefaultBranding(v.r.Context(), v.caller, chosen.Pointer(), sheaf.Some(sheaf.BrandingID(was)))
+		}, func() (field, error) {
+			now, err := v.workspaceNow()
+			return brandingField(now.DefaultBranding, all), err
+		})
+	}
+	if err != nil {
+		return v.settingsAgain("branding", form, err)
+	}
+	return v.done(v.at("settings?done=branding"))
+}
+
+// maxChoices is the number of brandings that the settings offer. The current default is always one
+// of them.
+const maxChoices = 1000
+
+// brandingChoices returns the brandings to choose the default from.
+func (v *visit) brandingChoices() ([]sheaf.Branding, error) {
+	if !v.caller.May(sheaf.BrandingsRead) {
+		return nil, nil
+	}
+	page, err := v.console.app.Brandings(v.r.Context(), v.caller, sheaf.BrandingFilter{Sort: sheaf.ByName, Paging: sheaf.Paging{Limit: maxChoices}})
+	if err != nil || !page.More() {
+		return page.Items, err
+	}
+	now, err := v.console.app.DefaultBranding(v.r.Context(), v.caller)
+	if err == nil && now != nil {
+		page.Items = append(page.Items, *now)
+	}
+	return page.Items, err
 }

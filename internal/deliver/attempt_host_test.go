@@ -192,7 +192,7 @@ func TestHost_KeepsSomeConnectionsForAWhile(t *testing.T) {
 		time.Sleep(idleTimeout / 2) // of the fake clock
 		attempts("b.example", 2)
 		if a, b := kept("a.example"), kept("b.example"); a != 1 || b != 2 {
-			t.Errorf("%d and %d are kept, want 1 and 2: three in all, of which the oldest goes", a, b)
+			t.Errorf("%d and %d are kept, want 1 and 2: three in all, and the oldest is closed", a, b)
 		}
 		time.Sleep(idleTimeout/2 + time.Second) // of the fake clock
 		if a, b := kept("a.example"), kept("b.example"); a != 0 || b != 2 {

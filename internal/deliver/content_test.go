@@ -118,7 +118,7 @@ func TestClock_TooFarFromTheDatabases(t *testing.T) {
 	} {
 		ahead = at.ahead
 		log.Reset()
-		d.LookAround(context.Background())
+		d.PollLanes(context.Background())
 		if got := only(t, s, ws, id); got.State != sheaf.Sending || d.ClockOff() != at.off {
 			t.Errorf("%v ahead: the other node's delivery is %s, doubted %t", at.ahead, got.State, d.ClockOff())
 		}

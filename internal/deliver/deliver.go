@@ -23,16 +23,16 @@ const (
 	// outcome.
 	leaseSpare = 5 * time.Second
 	// A commit wakes its lanes at once. Polls find what no node announced. Every pollEvery the
-	// store is asked for deliveries that are due and for the claims of dead nodes. Every lookEvery
-	// it is asked for the lanes of logs that grew since the last look, and for the next roundLanes
+	// store is asked for deliveries that are due and for the claims of dead nodes. Every pollGrownEvery
+	// it is asked for the lanes of logs that grew since the last such poll, and for the next roundLanes
 	// lanes of a round over all lanes. Idle lanes cost no more than that round, which takes 42
 	// minutes for 100,000 of them.
-	pollEvery  = 500 * time.Millisecond
-	lookEvery  = 5 * time.Second
-	roundLanes = 200
-	// lookBack is added to the interval that a look covers. It allows for commits that end later
+	pollEvery      = 500 * time.Millisecond
+	pollGrownEvery = 5 * time.Second
+	roundLanes     = 200
+	// pollOverlap is added to the interval that such a poll covers. It allows for commits that end later
 	// than the time in their event's id, and for differences between the nodes' clocks.
-	lookBack = 5 * time.Second
+	pollOverlap = 5 * time.Second
 	// storeRest is the pause after the store refused a transaction.
 	storeRest = 250 * time.Millisecond
 	// lastWait is how long attempts in flight may continue when the program stops.
@@ -79,13 +79,14 @@ type Deliverer struct {
 	// outcomes and released are read by the goroutine that records. They carry the outcomes of
 	// attempts, and claims that are given back unsent. Each has a buffer for as many as may be in
 	// flight.
-	outcomes chan store.Outcome
-	released chan store.Claim
+	outcomes  chan store.Outcome
+	released  chan store.Claim
+	manyLanes int64 // the constant, except in tests
 	// poll signals that any lane may have changed. It holds one signal.
 	poll chan struct{}
-	// looked is when the last look began that found every lane that has grown. round is the
+	// polled is when the last poll began that found every lane that has grown. round is the
 	// position of the round over all lanes. Only the claiming goroutine uses them.
-	looked time.Time
+	polled time.Time
 	round  store.Round
 	// clockOff is set while the clocks differ by more than ClockSlack. Only the claiming goroutine
 	// sets it; the metrics read it.
@@ -100,13 +101,13 @@ func New(c Config) *Deliverer {
 	}
 	n := c.Budget.Places
 	return &Deliverer{Config: c, lanes: newLanes(c.Budget), outcomes: make(chan store.Outcome, n),
-		released: make(chan store.Claim, n), poll: make(chan struct{}, 1), metrics: newMetrics()}
+		released: make(chan store.Claim, n), poll: make(chan struct{}, 1), manyLanes: manyLanes, metrics: newMetrics()}
 }
 
 // Notice wakes the lanes that a commit concerns. It does not block.
 func (d *Deliverer) Notice(n store.Note) {
 	if len(n.Lanes) > 0 {
-		d.lanes.look(n.Lanes)
+		d.lanes.markDue(n.Lanes)
 	}
 	if len(n.Changed) > 0 {
 		d.lanes.change(n.Changed)
@@ -177,17 +178,17 @@ func (d *Deliverer) rest(ctx context.Context) {
 
 // claimUntil claims deliveries and starts attempts until ctx ends.
 func (d *Deliverer) claimUntil(ctx, sending context.Context, senders *sync.WaitGroup) {
-	tick, look := time.NewTicker(pollEvery), time.NewTicker(lookEvery)
-	defer tick.Stop()
-	defer look.Stop()
-	d.lookAround(ctx, d.everyLane)
+	due, grown := time.NewTicker(pollEvery), time.NewTicker(pollGrownEvery)
+	defer due.Stop()
+	defer grown.Stop()
+	d.pollLanes(ctx, d.everyLane)
 	for ctx.Err() == nil {
 		for _, c := range d.lanes.unused(d.Now()) {
 			d.released <- c
 		}
 		lanes, next := d.lanes.choose(d.Now())
 		if d.off() {
-			d.lanes.unclaimed(lanes) // until a later look finds the clock right or the disk roomy again
+			d.lanes.unclaimed(lanes) // until a later poll finds the clock right or the disk roomy again
 		} else if len(lanes) > 0 {
 			d.claim(ctx, sending, lanes, senders)
 			continue
@@ -198,11 +199,11 @@ func (d *Deliverer) claimUntil(ctx, sending context.Context, senders *sync.WaitG
 		case <-d.wokenUnlessOff():
 		case <-timer.C:
 		case <-d.poll:
-			d.lookAround(ctx, d.grownLanes)
-		case <-look.C:
-			d.lookAround(ctx, d.unannounced)
-		case <-tick.C:
-			d.lookAround(ctx, (*store.Reader).DueLanes)
+			d.pollLanes(ctx, d.grownLanes)
+		case <-grown.C:
+			d.pollLanes(ctx, d.unannounced)
+		case <-due.C:
+			d.pollLanes(ctx, (*store.Reader).DueLanes)
 		}
 		timer.Stop()
 	}
@@ -230,8 +231,8 @@ func (d *Deliverer) wokenUnlessOff() <-chan struct{} {
 	return d.lanes.woken
 }
 
-// lookAround wakes the lanes that `find` returns, and releases the expired claims of dead nodes.
-func (d *Deliverer) lookAround(ctx context.Context, find func(*store.Reader) (map[sheaf.SubscriptionID]time.Time, error)) {
+// pollLanes wakes the lanes that `find` returns, and releases the expired claims of dead nodes.
+func (d *Deliverer) pollLanes(ctx context.Context, find func(*store.Reader) (map[sheaf.SubscriptionID]time.Time, error)) {
 	var waiting map[sheaf.SubscriptionID]time.Time
 	expired := int64(0)
 	now := d.Now()
@@ -250,7 +251,7 @@ func (d *Deliverer) lookAround(ctx context.Context, find func(*store.Reader) (ma
 		})
 	}
 	if err != nil && ctx.Err() == nil {
-		d.Log.Warn("could not look for deliveries", "error", err)
+		d.Log.Warn("could not poll for deliveries", "error", err)
 	}
 }
 
@@ -262,31 +263,31 @@ func (d *Deliverer) everyLane(r *store.Reader) (map[sheaf.SubscriptionID]time.Ti
 	began := d.Now()
 	waiting, err := r.WaitingLanes()
 	if err == nil {
-		d.looked = began
+		d.polled = began
 	}
 	return waiting, err
 }
 
-// grownLanes finds the lanes that got waiting deliveries since the last look. It returns all lanes
-// if there may be very many, or if no look has succeeded yet. Deliveries with a due time are found
+// grownLanes finds the lanes that got waiting deliveries since the last poll. It returns all lanes
+// if there may be very many, or if no poll has succeeded yet. Deliveries with a due time are found
 // by every poll.
 func (d *Deliverer) grownLanes(r *store.Reader) (map[sheaf.SubscriptionID]time.Time, error) {
-	if d.looked.IsZero() {
+	if d.polled.IsZero() {
 		return d.everyLane(r)
 	}
 	began := d.Now()
-	since := d.looked
+	since := d.polled
 	if began.Before(since) { // the clock was set back
 		since = began
 	}
-	waiting, whole, err := r.WaitingLanesSince(since.Add(-lookBack))
+	waiting, whole, err := r.WaitingLanesSince(since.Add(-pollOverlap))
 	if err != nil {
 		return nil, err
 	}
 	if !whole {
 		return d.everyLane(r)
 	}
-	d.looked = began
+	d.polled = began
 	return waiting, nil
 }
 
@@ -301,7 +302,7 @@ func (d *Deliverer) unannounced(r *store.Reader) (map[sheaf.SubscriptionID]time.
 		return nil, err
 	}
 	d.round = next
-	if d.Store.ToldOfAll() && !d.looked.IsZero() {
+	if d.Store.AnnouncesAll() && !d.polled.IsZero() {
 		return found, nil
 	}
 	grown, err := d.grownLanes(r)
@@ -359,11 +360,11 @@ func (d *Deliverer) claim(ctx, sending context.Context, lanes []store.Lane, send
 	if len(found.Claims) > 0 {
 		failpoint.Pass(failpoint.Claimed)
 	}
-	d.begin(sending, d.lanes.claimed(lanes, found, d.Now()), senders)
+	d.startSending(sending, d.lanes.claimed(lanes, found, d.Now()), senders)
 }
 
-// begin starts a goroutine for each claim.
-func (d *Deliverer) begin(sending context.Context, claims []*ready, senders *sync.WaitGroup) {
+// startSending starts a goroutine for each claim.
+func (d *Deliverer) startSending(sending context.Context, claims []*ready, senders *sync.WaitGroup) {
 	for _, r := range claims {
 		senders.Go(func() { d.work(sending, r, senders) })
 	}
@@ -376,7 +377,7 @@ func (d *Deliverer) work(sending context.Context, r *ready, senders *sync.WaitGr
 		if len(next) == 0 {
 			return
 		}
-		d.begin(sending, next[1:], senders)
+		d.startSending(sending, next[1:], senders)
 		r = next[0]
 	}
 }

@@ -16,8 +16,11 @@ func (d *Deliverer) Ended(outcomes ...store.Outcome) {
 // Record writes outcomes as the recorder does.
 func (d *Deliverer) Record(outcomes ...store.Outcome) { d.writeAll(outcomes) }
 
-// LookAround looks at every lane, and at the clock.
-func (d *Deliverer) LookAround(ctx context.Context) { d.lookAround(ctx, d.everyLane) }
+// PollLanes polls every lane, and compares the clocks.
+func (d *Deliverer) PollLanes(ctx context.Context) { d.pollLanes(ctx, d.everyLane) }
 
 // ClockOff reports whether the clock is doubted.
 func (d *Deliverer) ClockOff() bool { return d.clockOff.Load() }
+
+// KeepCounts makes scrapes keep a count from more than `lanes` lanes on.
+func (d *Deliverer) KeepCounts(lanes int64) { d.manyLanes = lanes }

@@ -111,12 +111,12 @@ type lanes struct {
 
 // lane is one subscription's state.
 type lane struct {
-	look bool      // something may be due: claim for this lane
-	due  time.Time // when its next known retry is; zero when none is known
+	claimable bool      // something may be due: claim for this lane
+	due       time.Time // when its next known retry is; zero when none is known
 
 	inFlight int
 	ahead    []*ready // in the order of the events
-	bytes    int64    // of the bodies in flight and ahead
+	bytes    int64    // bytes of the bodies in flight and in the look-ahead
 	tooLarge int64    // the size of the next body, if it did not fit; 0 if unknown
 
 	failing bool          // the last attempt failed
@@ -141,11 +141,11 @@ func (l *lanes) at(id sheaf.SubscriptionID) *lane {
 	return l.byID[id]
 }
 
-// look marks the lanes of these subscriptions: deliveries may be due.
-func (l *lanes) look(ids []sheaf.SubscriptionID) {
+// markDue marks the lanes of these subscriptions: deliveries may be due.
+func (l *lanes) markDue(ids []sheaf.SubscriptionID) {
 	l.mu.Lock()
 	for _, id := range ids {
-		l.at(id).look = true
+		l.at(id).claimable = true
 	}
 	l.mu.Unlock()
 	l.wake()
@@ -189,7 +189,7 @@ func (l *lanes) choose(now time.Time) (chosen []store.Lane, next time.Time) {
 	failingLeft := min(l.bytesLeft().Large, l.largePart()/2-failing)
 	// The order of a map is random, so no lane is always last.
 	for id, lane := range l.byID {
-		if !lane.look {
+		if !lane.claimable {
 			continue
 		}
 		places := l.places(lane, free)
@@ -207,7 +207,7 @@ func (l *lanes) choose(now time.Time) (chosen []store.Lane, next time.Time) {
 			l.starved = true
 			continue
 		}
-		lane.look = false
+		lane.claimable = false
 		room -= own
 		free -= min(own, places)
 		lane.turn += own
@@ -226,16 +226,16 @@ func (l *lanes) survey(now time.Time) (looking int, failing int64, next time.Tim
 			failing += lane.bytes
 		}
 		if !lane.due.IsZero() && !lane.due.After(now) {
-			lane.look, lane.due = true, time.Time{}
+			lane.claimable, lane.due = true, time.Time{}
 		}
-		if lane.look && now.Before(lane.rest) {
-			lane.look = false
+		if lane.claimable && now.Before(lane.rest) {
+			lane.claimable = false
 			lane.expect(lane.rest)
 		}
 		if !lane.due.IsZero() && (next.IsZero() || lane.due.Before(next)) {
 			next = lane.due
 		}
-		if lane.look {
+		if lane.claimable {
 			looking++
 		} else if lane.inFlight == 0 && len(lane.ahead) == 0 && lane.due.IsZero() {
 			delete(l.byID, id)
@@ -284,7 +284,7 @@ func (l *lanes) claimed(asked []store.Lane, found store.Claimed, now time.Time) 
 		lane.ahead = append(lane.ahead, claims...)
 		l.ahead += len(claims)
 		if len(claims) == a.Room || lane.tooLarge > 0 || found.More[a.Subscription] {
-			lane.look = true
+			lane.claimable = true
 		}
 		if due, ok := found.Next[a.Subscription]; ok {
 			lane.expect(due)
@@ -292,7 +292,7 @@ func (l *lanes) claimed(asked []store.Lane, found store.Claimed, now time.Time) 
 		if l.changed[a.Subscription] {
 			l.releaseAhead(lane) // the claim may have read the subscription before it changed
 		}
-		begin = append(begin, l.begin(lane, now)...)
+		begin = append(begin, l.moveToFlight(lane, now)...)
 	}
 	return begin
 }
@@ -302,13 +302,13 @@ func (l *lanes) unclaimed(asked []store.Lane) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range asked {
-		l.at(a.Subscription).look = true
+		l.at(a.Subscription).claimable = true
 	}
 }
 
-// begin moves deliveries from ahead to in flight, as many as the lane has places for, and returns them.
+// moveToFlight moves deliveries from ahead to in flight, as many as the lane has places for, and returns them.
 // It releases those that have been ahead for longer than patience.
-func (l *lanes) begin(lane *lane, now time.Time) (out []*ready) {
+func (l *lanes) moveToFlight(lane *lane, now time.Time) (out []*ready) {
 	n := min(l.places(lane, l.free()), len(lane.ahead))
 	if l.closed {
 		n = 0
@@ -347,8 +347,8 @@ func (l *lanes) done(c *store.Claim, e ended, now time.Time) []*ready {
 	l.bytes += int64(e.answer)
 	lane.inFlight--
 	l.inFlight--
-	next := l.begin(lane, now)
-	if full || len(l.toRelease) > 0 || lane.look && l.wants(lane, l.places(lane, l.free())) > 0 {
+	next := l.moveToFlight(lane, now)
+	if full || len(l.toRelease) > 0 || lane.claimable && l.wants(lane, l.places(lane, l.free())) > 0 {
 		l.wake()
 	}
 	return next

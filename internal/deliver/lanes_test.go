@@ -17,7 +17,7 @@ var plenty = BudgetFor(math.MaxInt64)
 // fill claims for all lanes until none gets more, as if each had any number of
 // deliveries waiting, and returns how many places it gave out.
 func (l *lanes) fill(ids []sheaf.SubscriptionID) (given int) {
-	l.look(ids)
+	l.markDue(ids)
 	for {
 		asked, _ := l.choose(time.Time{})
 		if len(asked) == 0 {
@@ -74,7 +74,7 @@ func (l *lanes) quick(id sheaf.SubscriptionID) {
 func TestLanes_QuickOnesAreClaimedAhead(t *testing.T) {
 	l := newLanes(plenty)
 	l.quick("a")
-	l.look([]sheaf.SubscriptionID{"a"})
+	l.markDue([]sheaf.SubscriptionID{"a"})
 	asked, _ := l.choose(time.Time{})
 	if asked[0].Room != LaneCap+aheadMost {
 		t.Fatalf("claims %d", asked[0].Room)
@@ -131,7 +131,7 @@ func TestLanes_AheadIsGivenBack(t *testing.T) {
 	} {
 		l := newLanes(plenty)
 		l.quick("a")
-		l.look([]sheaf.SubscriptionID{"a"})
+		l.markDue([]sheaf.SubscriptionID{"a"})
 		asked, _ := l.choose(now)
 		found := store.Claimed{}
 		for i := range LaneCap + 10 {
@@ -150,14 +150,14 @@ func TestLanes_AheadIsGivenBack(t *testing.T) {
 // What a claim read of a subscription that changed meanwhile is not sent.
 func TestLanes_ChangedDuringAClaim(t *testing.T) {
 	l := newLanes(plenty)
-	l.look([]sheaf.SubscriptionID{"a"})
+	l.markDue([]sheaf.SubscriptionID{"a"})
 	asked, _ := l.choose(time.Time{})
 	l.change([]sheaf.SubscriptionID{"a"})
 	found := store.Claimed{Claims: []store.Claim{{Subscription: "a"}}}
 	if begin := l.claimed(asked, found, time.Time{}); len(begin) != 0 || len(l.unused(time.Time{})) != 1 {
 		t.Errorf("%d begin", len(begin))
 	}
-	l.look([]sheaf.SubscriptionID{"a"})
+	l.markDue([]sheaf.SubscriptionID{"a"})
 	asked, _ = l.choose(time.Time{})
 	if begin := l.claimed(asked, found, time.Time{}); len(begin) != 1 {
 		t.Error("the next one does not begin either")
@@ -171,16 +171,16 @@ func (l *lanes) end(id sheaf.SubscriptionID) int {
 	for range n {
 		l.done(&store.Claim{Subscription: id}, ended{}, time.Time{})
 	}
-	l.at(id).look = false
+	l.at(id).claimable = false
 	return n
 }
 
 // A lane that is woken while its claim is under way is claimed for again.
 func TestLanes_ToldDuringAClaim(t *testing.T) {
 	l := newLanes(plenty)
-	l.look([]sheaf.SubscriptionID{"a"})
+	l.markDue([]sheaf.SubscriptionID{"a"})
 	asked, _ := l.choose(time.Time{})
-	l.look([]sheaf.SubscriptionID{"a"}) // a commit that the claim did not see
+	l.markDue([]sheaf.SubscriptionID{"a"}) // a commit that the claim did not see
 	l.claimed(asked, store.Claimed{}, time.Time{})
 	if again, _ := l.choose(time.Time{}); len(again) != 1 {
 		t.Error("the wake-up was lost")
@@ -190,7 +190,7 @@ func TestLanes_ToldDuringAClaim(t *testing.T) {
 // A failed claim forgets nothing.
 func TestLanes_UnclaimedIsTakenAgain(t *testing.T) {
 	l := newLanes(plenty)
-	l.look([]sheaf.SubscriptionID{"a", "b"})
+	l.markDue([]sheaf.SubscriptionID{"a", "b"})
 	asked, _ := l.choose(time.Time{})
 	l.unclaimed(asked)
 	if again, _ := l.choose(time.Time{}); len(again) != 2 {
@@ -203,7 +203,7 @@ func TestLanes_UnclaimedIsTakenAgain(t *testing.T) {
 func TestLanes_EmptyOnesAreForgotten(t *testing.T) {
 	l := newLanes(plenty)
 	now := time.UnixMilli(1000)
-	l.look([]sheaf.SubscriptionID{"empty", "busy", "later"})
+	l.markDue([]sheaf.SubscriptionID{"empty", "busy", "later"})
 	asked, _ := l.choose(now)
 	l.claimed(asked, store.Claimed{Claims: []store.Claim{{Subscription: "busy"}},
 		Next: map[sheaf.SubscriptionID]time.Time{"later": now.Add(time.Second)}}, now)
@@ -220,10 +220,10 @@ func TestLanes_EmptyOnesAreForgotten(t *testing.T) {
 func TestLanes_RetriesHaveTheirShare(t *testing.T) {
 	for _, room := range []int{1, 2, 3, 5, LaneCap} {
 		l := newLanes(plenty)
-		l.look([]sheaf.SubscriptionID{"a"})
+		l.markDue([]sheaf.SubscriptionID{"a"})
 		all, retries := 0, 0
 		for range 200 {
-			l.at("a").look, l.at("a").inFlight = true, LaneCap-room
+			l.at("a").claimable, l.at("a").inFlight = true, LaneCap-room
 			asked, _ := l.choose(time.Time{})
 			all += asked[0].Room
 			retries += asked[0].Retries
@@ -244,7 +244,7 @@ type queues struct {
 // as the store does, and returns what of that lane begins.
 func (q *queues) claim(id sheaf.SubscriptionID, sizes ...int64) (begun []*ready) {
 	q.waiting[id] = append(q.waiting[id], sizes...)
-	q.look([]sheaf.SubscriptionID{id})
+	q.markDue([]sheaf.SubscriptionID{id})
 	for {
 		asked, _ := q.choose(time.Time{})
 		if len(asked) == 0 {
@@ -311,7 +311,7 @@ func TestLanes_BodiesKeepWithinTheBytes(t *testing.T) {
 		}
 		q.done(&hung[0].Claim, ended{answer: 100}, time.Time{})
 		if hung[0].Body != nil || len(q.woken) != 1 {
-			t.Error("the body is kept when its attempt has ended, or whoever waits for bytes was not woken")
+			t.Error("the body is kept when its attempt has ended, or the lane that waits for bytes was not woken")
 		}
 	}
 }
@@ -389,7 +389,7 @@ func TestLanes_ThoseThatFailRest(t *testing.T) {
 	l, now := newLanes(plenty), time.UnixMilli(1_790_000_000_000)
 	// turn claims for the lane and ends what it was given; it returns when the next turn is.
 	turn := func(arrives bool) (claimed int, next time.Time) {
-		l.look([]sheaf.SubscriptionID{"refusing"})
+		l.markDue([]sheaf.SubscriptionID{"refusing"})
 		lanes, next := l.choose(now)
 		for _, asked := range lanes {
 			found := store.Claimed{}

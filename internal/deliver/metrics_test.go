@@ -80,3 +80,24 @@ func TestMetrics_TellHowFarBehindItIs(t *testing.T) {
 		}
 	})
 }
+
+// With many webhooks, a scrape returns the last count for a while: scrapes must not cost more and more
+// while nothing happens. The age goes on.
+func TestMetrics_ManyLanesAreCountedSeldom(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.endpoint.on("/bad", always(500))
+		w.subscribe("/bad")
+		registry := prometheus.NewRegistry()
+		d := w.start()
+		d.KeepCounts(0)
+		d.Register(registry)
+		w.publish(1)
+		w.at(500 * time.Millisecond)
+		w.stop()
+		w.wantValues(registry, map[string]float64{"sheaf_deliveries waiting": 1})
+		w.publish(1)
+		w.wantValues(registry, map[string]float64{"sheaf_deliveries waiting": 1})
+		w.at(501 * time.Millisecond)
+		w.wantValues(registry, map[string]float64{"sheaf_deliveries waiting": 2})
+	})
+}

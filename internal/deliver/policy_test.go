@@ -280,7 +280,7 @@ func TestInactive_OffAndOnDuringAnAttempt(t *testing.T) {
 		w.setActive(id, false)
 		w.setActive(id, true)
 		if n := w.recover(id); n != 0 {
-			t.Errorf("recover queued %d deliveries, one of which is being sent", n)
+			t.Errorf("recover queued %d deliveries, and one is being sent", n)
 		}
 		w.at(5 * time.Minute)
 		w.wantStates(id, map[sheaf.DeliveryState]int{sheaf.Failed: 1})

@@ -21,7 +21,7 @@ import (
 const (
 	maxAnswerHeader = 32 << 10
 	maxAnswerBody   = 16 << 10
-	maxAddresses    = 8 // of one name, tried in one attempt
+	maxAddresses    = 8 // most addresses of one name that one attempt tries
 	// IdlePerHost is the number of idle connections kept per host, which many subscriptions may share.
 	// It covers what a hundred fast subscriptions have in flight. Connections beyond it need a new
 	// handshake for each delivery, which costs five times as much as the delivery.
@@ -133,7 +133,7 @@ type Timings struct {
 	DNS       time.Duration
 	Connect   time.Duration
 	TLS       time.Duration
-	FirstByte time.Duration // from the connection being ready; includes sending the request
+	FirstByte time.Duration // time from the open connection to the first byte of the answer
 	Body      time.Duration // from the first byte of the answer to its end
 }
 

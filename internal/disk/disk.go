@@ -50,7 +50,7 @@ type Space struct{ Free, Total int64 }
 
 // Config is what a Watch needs.
 type Config struct {
-	Folder string // of the database
+	Folder string // folder of the database
 	// Media is the folder of media, which may be on another disk; empty: they are in a bucket.
 	Media   string
 	Reserve int64 // bytes; 0 turns the watch off
@@ -78,7 +78,7 @@ func New(ctx context.Context, c Config) *Watch {
 		c.Stat = stat
 	}
 	w := &Watch{Config: c}
-	w.Look(ctx)
+	w.Check(ctx)
 	return w
 }
 
@@ -95,7 +95,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
-		w.Look(ctx)
+		w.Check(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -104,29 +104,47 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 }
 
-// Look asks how much room there is. It deletes the ballast if there is hardly any, and makes it again when
+// Check asks how much room there is. It deletes the ballast if there is hardly any, and makes it again when
 // there is enough. If the disk cannot be asked, the level stays as it was.
-func (w *Watch) Look(ctx context.Context) {
-	space, err := w.Stat(w.Folder)
-	if err != nil || space.Total == 0 {
+func (w *Watch) Check(ctx context.Context) {
+	free, spare, reserve, known := w.look(ctx)
+	if !known {
 		return
 	}
-	spare, err := w.Spare(ctx)
-	if err != nil {
-		spare = 0
-	}
-	reserve := w.reserve(space)
-	now := level(space.Free, spare, reserve)
+	now := level(free, spare, reserve)
 	if before := Level(w.level.Swap(int32(now))); before != now {
-		w.tell(now, space.Free, reserve)
+		w.logLevel(now, free, reserve)
 	}
-	w.free.Store(space.Free)
+	w.free.Store(free)
 	switch {
-	case space.Free < reserve/16:
+	case free < reserve/16:
 		w.dropBallast()
-	case space.Free > reserve+reserve/8:
+	case free > reserve+reserve/8:
 		keepBallast(filepath.Join(w.Folder, ballastName), reserve/16)
 	}
+}
+
+// look returns the free bytes of the disk, the spare ones in the database, and the reserve. known is false if the
+// disk cannot be asked.
+func (w *Watch) look(ctx context.Context) (free, spare, reserve int64, known bool) {
+	space, err := w.Stat(w.Folder)
+	if err != nil || space.Total == 0 {
+		return 0, 0, 0, false
+	}
+	if spare, err = w.Spare(ctx); err != nil {
+		spare = 0
+	}
+	return space.Free, spare, w.reserve(space), true
+}
+
+// Fits reports whether the database may grow by `bytes` bytes, and its log by as many, without touching the reserve. It
+// asks the disk itself. A disk that cannot be asked has room.
+func (w *Watch) Fits(ctx context.Context, bytes int64) bool {
+	if w == nil {
+		return true
+	}
+	free, spare, reserve, known := w.look(ctx)
+	return !known || level(free-bytes, spare-bytes, reserve) == Roomy
 }
 
 // reserve returns the reserve of a disk: what is set, but no more than a tenth of the disk.
@@ -143,8 +161,8 @@ func level(free, spare, reserve int64) Level {
 	return Roomy
 }
 
-// tell logs a change of the level.
-func (w *Watch) tell(now Level, free, reserve int64) {
+// logLevel logs a change of the level.
+func (w *Watch) logLevel(now Level, free, reserve int64) {
 	switch now {
 	case Roomy:
 		w.Log.Info("the disk has room again", "free_bytes", free)
@@ -205,7 +223,7 @@ func Relieve(folder string) error {
 	ballast := filepath.Join(folder, ballastName)
 	file, err := os.Stat(ballast)
 	if err != nil {
-		return nil // there is none
+		return nil // there is no reserve file
 	}
 	space, err := stat(folder)
 	if err != nil || space.Total == 0 || space.Free >= file.Size() {

@@ -70,12 +70,12 @@ func TestLook_GivesTheBallastBack(t *testing.T) {
 		t.Fatalf("the ballast is %v, %v, want %d bytes", f, err, 1<<16)
 	}
 	space.Free = 1<<16 - 1
-	w.Look(t.Context())
+	w.Check(t.Context())
 	if _, err := os.Stat(ballast); !os.IsNotExist(err) || w.Level() != Full {
 		t.Errorf("on a full disk the ballast is still there: %v, at level %d", err, w.Level())
 	}
 	space.Free = 5 << 20
-	w.Look(t.Context())
+	w.Check(t.Context())
 	if _, err := os.Stat(ballast); err != nil || w.Level() != Roomy {
 		t.Errorf("with room again there is no ballast: %v, at level %d", err, w.Level())
 	}

@@ -13,7 +13,7 @@ const (
 	Posted       = "posted"        // an attempt was made and is not recorded
 	Cutting      = "cutting"       // a lease is written and the cursor is not moved
 	Recording    = "recording"     // outcomes are written and their leases are not closed
-	MovingCursor = "moving-cursor" // what waits is held, or what failed is fresh, and the cursor is not moved
+	MovingCursor = "moving-cursor" // waiting rows are held, or failed rows are fresh again, and the cursor is not moved yet
 	InMigration  = "in-migration"  // some migrations are applied and others are not
 	InBackup     = "in-backup"     // some tables or media are in the backup and others are not
 

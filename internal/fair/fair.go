@@ -30,11 +30,11 @@ var ErrBusy = errors.New("too much work is waiting")
 // Limits are the bounds of Turns. Costs are in any unit: 1 for each turn, bytes, nanoseconds.
 type Limits struct {
 	Places int // turns at once
-	Each   int // of these, turns of one name
+	Each   int // turns of one name at once
 	// Waiting bounds the cost that waits under one name, and AllWaiting under all names together. A
 	// name that nothing waits under may have one caller wait at any cost.
 	Waiting, AllWaiting int64
-	Wait                time.Duration // how long a caller waits at most
+	Wait                time.Duration // longest wait of a caller
 }
 
 // maxNames is the number of names from which on those without a turn and without waiters are
@@ -67,7 +67,7 @@ type tenant struct {
 // waiter is a call of Take that waits.
 type waiter struct {
 	cost    int64
-	order   int64         // of arrival
+	order   int64         // number in the order of arrival
 	settled chan struct{} // closed when it has its turn, or was refused
 	refused bool          // set before settled is closed
 }

@@ -13,8 +13,8 @@ import (
 // A request in work holds one of MaxWorking places and, once its workspace is known, one of the
 // workspace's WorkspaceWorking:
 //
-//	enter ──► EnterWorkspace ──► work ──────► write the answer ──► leave
-//	                              │  ▲                             (all is given back)
+//	admit ──► AdmitWorkspace ──► work ──────► write the answer ──► release
+//	                              │  ▲                             (gives back everything)
 //	                        pause │  │ resume
 //	                              ▼  │
 //	                  waits for the client, for an endpoint, or for its turn at costly work
@@ -34,10 +34,10 @@ type Refusal struct {
 	// Status is 503, or 429 if the caller itself exceeds a documented bound.
 	Status     int
 	RetryAfter time.Duration
-	Text       string // for a program
+	Text       string // for an API client
 }
 
-// Error returns the text.
+// Error implements error.
 func (r *Refusal) Error() string { return r.Text }
 
 // refuse counts and returns a refusal. Its RetryAfter varies, so that clients that are refused together
@@ -45,11 +45,11 @@ func (r *Refusal) Error() string { return r.Text }
 func (f *Front) refuse() *Refusal {
 	n := f.refused.Add(1)
 	return &Refusal{Status: http.StatusServiceUnavailable, RetryAfter: time.Duration(1+n%3) * time.Second,
-		Text: "the service has more requests than it can serve at the moment, nothing was done: repeat the request after the seconds that Retry-After names"}
+		Text: "the service is overloaded at the moment, and nothing was done: repeat the request after the seconds in Retry-After"}
 }
 
-// enter takes a place for the request, or refuses it.
-func (x *Exchange) enter() *Refusal {
+// admit takes a place for the request, or refuses it.
+func (x *Exchange) admit() *Refusal {
 	x.working = true
 	if x.front.working.Add(1) > MaxWorking {
 		return x.front.refuse()
@@ -57,10 +57,10 @@ func (x *Exchange) enter() *Refusal {
 	return nil
 }
 
-// EnterWorkspace counts the request as one of the workspace's until it ends. It returns a *Refusal if
+// AdmitWorkspace counts the request as one of the workspace's until it ends. It returns a *Refusal if
 // the workspace already has WorkspaceWorking requests in work. Bytes that the request reserves from
 // now on count for the workspace. A second call for the same workspace does nothing.
-func (x *Exchange) EnterWorkspace(ws string) error {
+func (x *Exchange) AdmitWorkspace(ws string) error {
 	if x.inShare {
 		if x.workspace == ws {
 			return nil
@@ -121,8 +121,8 @@ func (x *Exchange) count(n int64) {
 	x.front.working.Add(n)
 }
 
-// leave releases everything that the request holds.
-func (x *Exchange) leave() {
+// release gives back everything that the request holds.
+func (x *Exchange) release() {
 	x.pause()
 	if x.streaming != nil {
 		x.streaming(nil)

@@ -129,7 +129,7 @@ type StreamedBody struct {
 	r io.Reader
 
 	mu          sync.Mutex // guards what follows
-	ended       bool       // nobody reads it any more
+	ended       bool       // the body is no longer read
 	interrupted bool       // Interrupt has set a deadline
 }
 
@@ -146,7 +146,7 @@ func (x *Exchange) StreamBody() (*StreamedBody, error) {
 	if err := x.holdBody(streamHeld); err != nil {
 		return nil, err
 	}
-	x.TakeTime()
+	x.LiftDeadlines()
 	_ = http.NewResponseController(x.w).SetReadDeadline(x.Started.Add(streamWithin))
 	b := &StreamedBody{x: x, r: http.MaxBytesReader(x.w, x.Request.Body, MaxBody)}
 	of := x.Request.Context()
@@ -166,7 +166,7 @@ func (x *Exchange) StreamBody() (*StreamedBody, error) {
 func (b *StreamedBody) Read(p []byte) (n int, err error) {
 	b.x.Outside(func() { n, err = b.r.Read(p) })
 	if err != nil {
-		b.x.bodyRead = true // to its end, or as far as it came
+		b.x.bodyRead = true // to its end, or as far as it arrived
 		b.Release()
 	}
 	return n, err

@@ -33,17 +33,17 @@ type budget struct {
 
 	mu   sync.Mutex // guards what follows
 	held int64
-	by   map[string]int64 // by workspace; those that hold nothing are not in it
+	by   map[string]int64 // held bytes by workspace, without the workspaces that hold none
 }
 
 func newBudget(most, share int64) *budget {
 	return &budget{most: most, share: share, by: map[string]int64{}}
 }
 
-// held is what one request has reserved of a budget, and of whose share. The zero value has nothing.
+// held is one request's reservation of a budget. The zero value is no reservation.
 type held struct {
 	budget    *budget
-	workspace string // that had been entered when the first byte was reserved
+	workspace string // whose share it counts for: that of the request when the first byte was reserved
 	bytes     int64
 }
 
@@ -106,10 +106,10 @@ func (x *Exchange) HoldAnswer(n int) error {
 // shares counts the requests in work of each workspace.
 type shares struct {
 	mu sync.Mutex       // guards by
-	by map[string]int64 // those that have none are not in it: it has no more entries than there are requests in work
+	by map[string]int64 // without the workspaces that have no request in work, so it cannot grow without bound
 }
 
-// add counts n more, or fewer, and returns how many there are.
+// add adds n, which may be negative, to the requests of the workspace, and returns their number.
 func (s *shares) add(ws string, n int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

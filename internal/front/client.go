@@ -4,16 +4,47 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-
-	"sheaf.dev/internal/forwarded"
+	"net/url"
 )
 
 // Client returns the client's address: that of the peer, or the one that trusted proxies report. It
 // returns the zero value if the peer has no address.
-func (x *Exchange) Client() netip.Addr { return forwarded.Of(x.Request, x.front.TrustedProxy).Client }
+func (x *Exchange) Client() netip.Addr { return proxiesOf(x.Request, x.front.TrustedProxy).client }
 
-// Network returns the address under which the client is counted: see forwarded.Network.
-func (x *Exchange) Network() netip.Addr { return forwarded.Network(x.Client()) }
+// Address returns the text under which the client is limited and logged: its address, or of IPv6 its /64,
+// such as "2001:db8::/64", because one client has all addresses of such a network.
+func (x *Exchange) Address() string {
+	ip := x.Client()
+	if ip.Is6() {
+		network, _ := ip.Prefix(64) // 64 bits are valid for IPv6
+		return network.String()
+	}
+	return ip.String()
+}
+
+// Secure reports whether the browser uses HTTPS: to us, to a trusted proxy, or because the scheme of the
+// public address is https. public may be nil.
+func (x *Exchange) Secure(public *url.URL) bool {
+	scheme, _ := x.Origin()
+	return scheme == "https" || x.Request.TLS != nil || public != nil && public.Scheme == "https"
+}
+
+// ProtectPage sets the headers that limit what a page may do in a browser. `policy` is its
+// Content-Security-Policy. The page is not cached, unless the edge sets another Cache-Control.
+func (x *Exchange) ProtectPage(policy string, public *url.URL) {
+	h := x.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "no-referrer") // the addresses of shares and of one-time links are secrets
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+	h.Set("Cache-Control", "no-store")
+	if x.Secure(public) {
+		// Without subdomains, because other services may run there.
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
 
 // Origin returns the scheme and host that the client used. Headers of a proxy count only if the proxy
 // is trusted. If an HTTP/1.0 client sends no Host, the host is the address that it connected to.
@@ -30,11 +61,11 @@ func (x *Exchange) Origin() (scheme, host string) {
 	if len(x.front.TrustedProxy) == 0 {
 		return scheme, host
 	}
-	said := forwarded.Of(x.Request, x.front.TrustedProxy)
-	if p := said.Proto(); p == "http" || p == "https" {
+	chain := proxiesOf(x.Request, x.front.TrustedProxy)
+	if p := chain.proto(); p == "http" || p == "https" {
 		scheme = p
 	}
-	if h := said.Host(); isHost(h) {
+	if h := chain.host(); isHost(h) {
 		host = h
 	}
 	return scheme, host

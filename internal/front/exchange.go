@@ -13,7 +13,7 @@ import (
 // that reserve places and bytes (admission.go). Only the goroutine that serves the request may use it.
 type Exchange struct {
 	Request *http.Request
-	ID      string // the request's id, which the answer has already
+	ID      string // the request's id; the header of the answer has it already
 	Started time.Time
 	// Counted is the route under which the metrics count the request. An edge with several routes sets
 	// it.
@@ -25,24 +25,24 @@ type Exchange struct {
 	Tool, Refused string
 
 	front    *Front
-	edge     Edge                // serves it
-	w        http.ResponseWriter // the server's own
+	edge     Edge                // serves the request
+	w        http.ResponseWriter // of net/http
 	idHeader [1]string           // backs the header X-Request-Id
-	status   int                 // that was sent; 0 before
-	bodyRead bool                // somebody took the body, or what came of it
+	status   int                 // the status sent; 0: none yet
+	bodyRead bool                // the body was read, to its end or as far as it arrived
 
-	workspace string                  // empty until EnterWorkspace
-	working   bool                    // it is counted among the requests in work
-	inShare   bool                    // and in those of its workspace
+	workspace string                  // empty until AdmitWorkspace
+	working   bool                    // the request is counted among the requests in work
+	inShare   bool                    // it is counted for its workspace too
 	streaming context.CancelCauseFunc // ends the context that StreamBody made; nil before
 	body      held
 	answer    held
 }
 
-// Header returns the header of the answer.
+// Header implements http.ResponseWriter.
 func (x *Exchange) Header() http.Header { return x.w.Header() }
 
-// WriteHeader sends the status.
+// WriteHeader implements http.ResponseWriter.
 func (x *Exchange) WriteHeader(status int) {
 	if x.status == 0 {
 		x.status = status
@@ -74,7 +74,7 @@ func (x *Exchange) IsRead() bool {
 	return x.Request.Method == http.MethodGet || x.Request.Method == http.MethodHead
 }
 
-// RetryAfter tells the client how long to wait, in whole seconds.
+// RetryAfter sets the header Retry-After.
 func (x *Exchange) RetryAfter(d time.Duration) {
 	x.Header().Set("Retry-After", strconv.Itoa(Seconds(d)))
 }
@@ -82,9 +82,9 @@ func (x *Exchange) RetryAfter(d time.Duration) {
 // Seconds returns the duration in whole seconds, rounded up, for a header.
 func Seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
-// TakeTime removes the server's deadlines for this request. A cascade of a million records takes minutes,
+// LiftDeadlines removes the server's deadlines for this request. A cascade of a million records takes minutes,
 // and a stream has no end.
-func (x *Exchange) TakeTime() {
+func (x *Exchange) LiftDeadlines() {
 	c := http.NewResponseController(x.w)
 	_ = c.SetReadDeadline(time.Time{}) // a writer that has no deadlines, as in tests, needs none lifted
 	_ = c.SetWriteDeadline(time.Time{})

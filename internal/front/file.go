@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// File is a file that somebody uploaded, as an edge answers with it.
+// File is an uploaded file to answer with.
 type File struct {
 	Name    string
-	Type    string // what its bytes are
-	Inline  bool   // a browser may show it; else it may only save it, and learns nothing of its type
-	Tag     string // names its bytes: others have another
+	Type    string // media type
+	Inline  bool   // a browser may show it; otherwise it is a download, sent without its type
+	Tag     string // entity tag without quotes; it changes with the bytes
 	Content io.ReadSeeker
 }
 
 // FileRefusal is the error of ServeFile for a bad precondition or range. ServeFile has written nothing; the
 // edge answers in its own form.
 type FileRefusal struct {
-	Range bool   // Range asks for what is not there (416); else a precondition failed (412)
-	Text  string // for a program
+	Range bool   // the Range cannot be satisfied (416); otherwise a precondition failed (412)
+	Text  string // for an API client
 }
 
-// Error returns the text.
+// Error implements error.
 func (r *FileRefusal) Error() string { return r.Text }
 
 // ServeFile answers a GET or HEAD with a file or a part of it (Range, If-Range), or with 304
@@ -73,9 +73,9 @@ func (x *Exchange) ServeFile(f File) error {
 	}
 	switch w.refused {
 	case http.StatusRequestedRangeNotSatisfiable:
-		return &FileRefusal{Range: true, Text: "Range asks for what this file does not have, or cannot be read: Content-Range says how many bytes it has"}
+		return &FileRefusal{Range: true, Text: "the Range is invalid or outside of this file: Content-Range has its size"}
 	case http.StatusPreconditionFailed:
-		return &FileRefusal{Text: "the file is not the one that If-Match or If-Unmodified-Since names: read it again without them"}
+		return &FileRefusal{Text: "the file does not match If-Match or If-Unmodified-Since: read it again without them"}
 	}
 	return fmt.Errorf("serve a file: net/http refused it with %d", w.refused)
 }
@@ -95,8 +95,8 @@ const (
 // fileWriter sends a file in pieces, each with its own deadline.
 type fileWriter struct {
 	*Exchange
-	whole   interface{ Whole(context.Context) error } // nil: the file is verified
-	damaged error                                     // what whole said
+	whole   interface{ Whole(context.Context) error } // nil: the bytes need no check
+	damaged error                                     // the error of whole
 	refused int                                       // the status of a refusal, which was not sent
 }
 

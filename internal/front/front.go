@@ -1,5 +1,6 @@
 // Package front has what all HTTP edges share: request ids, log lines, the recovery of panics, bounds
-// on what requests may hold of the process, routing by path and method, and the client's address.
+// on what requests may hold of the process, routing by path and method, the client's address, and the
+// headers of pages.
 //
 // cmd/sheaf mounts the edges on it, each with its paths. An edge knows the front, but no other edge:
 //
@@ -23,8 +24,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,9 +45,9 @@ type Edge interface {
 	// Its text is x.Unexpected(). It should use as little code as possible, because that code may be
 	// what failed. The front has already logged the panic.
 	Panicked(x *Exchange)
-	// TurnAway answers a request that the front refuses under load, instead of Serve. It reads
+	// Refuse answers a request that the front refuses under load, instead of Serve. It reads
 	// neither the body nor the store.
-	TurnAway(x *Exchange, why *Refusal)
+	Refuse(x *Exchange, why *Refusal)
 }
 
 // Mount is an edge and the paths that lead to it.
@@ -55,12 +56,12 @@ type Mount struct {
 	// Name is the route under which the metrics count a request, unless the edge sets
 	// Exchange.Counted to a better one.
 	Name string
-	// Paths are written as net/http does: "/account" is that path alone, "/w/" everything below it,
-	// "/{$}" the root alone. The first mount that fits is taken. "/" is everything; one mount has
-	// it, and gets unclean paths too.
+	// Paths are patterns as in net/http: "/account" is that path alone, "/w/" everything below it,
+	// "/{$}" the root alone. The first mount with a matching pattern serves the request. Exactly one
+	// mount has "/": it serves all other paths, and paths that are not clean. If that mount lists
+	// further patterns, Config.NotFound does not answer for them.
 	Paths []string
-	// Unbounded edges are served even when the process is full, because a probe must get a true
-	// answer then.
+	// Unbounded edges are served even under overload, because a probe must get a true answer then.
 	Unbounded bool
 }
 
@@ -70,6 +71,8 @@ type Config struct {
 	Now func() time.Time
 	// Memory is the number of bytes that the process may use; 0 means no limit.
 	Memory int64
+	// NotFound answers browsers that ask for a path that no mount names. If it is nil, the edge of "/" does.
+	NotFound Edge
 	// TrustedProxy are the addresses whose X-Forwarded-* headers count.
 	TrustedProxy []netip.Prefix
 	// Requests counts the requests by route, for the metrics. If it is nil, New makes one.
@@ -80,15 +83,15 @@ type Config struct {
 type Front struct {
 	Config
 	mounts   []mount
-	rest     *mount // has "/"
-	idPrefix string // of the request ids that this process makes
+	rest     *mount // the mount of "/"
+	idPrefix string // prefix of the request ids that this process makes
 	lastID   atomic.Uint64
-	lastAt   atomic.Int64 // when the newest request came, in nanoseconds
+	lastAt   atomic.Int64 // when the newest request arrived, in Unix nanoseconds
 	stopping chan struct{}
 	stop     sync.Once // closes stopping
 
 	working atomic.Int64  // requests in work
-	refused atomic.Uint64 // requests, bodies and answers that there was no room for
+	refused atomic.Uint64 // refusals under load: of requests, bodies and answers
 	shares  shares
 	bodies  *budget
 	answers *budget
@@ -115,7 +118,7 @@ func New(c Config, mounts ...Mount) *Front {
 		f.mounts = append(f.mounts, mount{m, c.Requests.Route(m.Name, "any")})
 	}
 	for i := range f.mounts {
-		if f.mounts[i].fits("/any path") {
+		if slices.Contains(f.mounts[i].Paths, "/") {
 			f.rest = &f.mounts[i]
 		}
 	}
@@ -128,8 +131,8 @@ func New(c Config, mounts ...Mount) *Front {
 // ServeHTTP gives the request an id, lets its edge answer it, and writes the log line. It recovers from
 // panics of the edge.
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	m := f.mountOf(r.URL)
-	x := &Exchange{Request: r, ID: f.requestID(r), Started: f.Now(), Counted: m.counted, front: f, edge: m.Edge, w: w}
+	m, edge := f.mountOf(r)
+	x := &Exchange{Request: r, ID: f.requestID(r), Started: f.Now(), Counted: m.counted, front: f, edge: edge, w: w}
 	x.idHeader[0] = x.ID
 	h := w.Header()
 	h["X-Request-Id"], h["X-Content-Type-Options"] = x.idHeader[:], nosniff
@@ -139,32 +142,38 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer x.finish()
 	if !m.Unbounded {
-		if refusal := x.enter(); refusal != nil {
-			x.pause() // whoever is turned away holds no place while he is told
-			m.Edge.TurnAway(x, refusal)
+		if refusal := x.admit(); refusal != nil {
+			x.pause() // a refused request holds no place while it is answered
+			edge.Refuse(x, refusal)
 			return
 		}
 	}
-	m.Edge.Serve(x)
+	edge.Serve(x)
 }
 
-// nosniff keeps a browser from taking an answer for something else than it says.
+// nosniff forbids a browser to guess another type than the Content-Type.
 var nosniff = []string{"nosniff"}
 
-// mountOf returns the first mount that the path fits. An unclean path fits none but "/".
-func (f *Front) mountOf(u *url.URL) *mount {
+// mountOf returns the first mount that names the path, and the edge that answers. An unclean path belongs
+// to the mount of "/".
+func (f *Front) mountOf(r *http.Request) (*mount, Edge) {
 	for i := range f.mounts {
-		if m := &f.mounts[i]; m != f.rest && m.fits(u.Path) && isClean(u) {
-			return m
+		if m := &f.mounts[i]; m != f.rest && m.names(r.URL.Path) && isClean(r.URL) {
+			return m, m.Edge
 		}
 	}
-	return f.rest
+	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if f.NotFound != nil && isRead && !f.rest.names(r.URL.Path) && prefersHTML(r.Header) {
+		return f.rest, f.NotFound
+	}
+	return f.rest, f.rest.Edge
 }
 
-// fits reports whether one of the mount's patterns leads there.
-func (m *mount) fits(path string) bool {
+// names reports whether one of the mount's patterns, "/" apart, leads to the path.
+func (m *mount) names(path string) bool {
 	for _, p := range m.Paths {
 		switch {
+		case p == "/":
 		case p == "/{$}":
 			if path == "/" {
 				return true
@@ -180,10 +189,10 @@ func (m *mount) fits(path string) bool {
 	return false
 }
 
-// finish gives back what the request held, turns a panic into a 500, counts the request and writes
-// its log line.
+// finish releases what the request held, answers 500 after a panic, counts the request and writes its
+// log line.
 func (x *Exchange) finish() {
-	x.leave()
+	x.release()
 	f := x.front
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler {
@@ -209,8 +218,8 @@ func (x *Exchange) Unexpected() string {
 	return "an unexpected error happened here: repeat the request, and report it with the request id " + x.ID + " if it goes on"
 }
 
-// loggedPath leaves out the tokens of one-time links and of shares, and bounds what a client can put into
-// the log.
+// loggedPath returns the path for the log: without the tokens of one-time links and of shares, and with at
+// most maxLoggedPath bytes.
 func loggedPath(path string) string {
 	for _, link := range []string{"/setup/", "/invite/", "/s/"} {
 		// At any position and in any case: a path that matches no route may contain a secret too.
@@ -221,7 +230,6 @@ func loggedPath(path string) string {
 	return clipPath(path)
 }
 
-// clipPath bounds a path.
 func clipPath(path string) string {
 	if len(path) > maxLoggedPath {
 		return path[:maxLoggedPath] + "…"
@@ -231,8 +239,7 @@ func clipPath(path string) string {
 
 const maxLoggedPath = 256
 
-// requestID returns the id that the client gave, if it can stand in a header and a log, or a new
-// one.
+// requestID returns the X-Request-Id of the client if it is safe to repeat, otherwise a new id.
 func (f *Front) requestID(r *http.Request) string {
 	if ids := r.Header["X-Request-Id"]; len(ids) > 0 && isRequestID(ids[0]) {
 		return ids[0]
@@ -241,7 +248,7 @@ func (f *Front) requestID(r *http.Request) string {
 	return string(strconv.AppendUint(append(b[:0], f.idPrefix...), f.lastID.Add(1), 10))
 }
 
-// isRequestID reports whether a text can stand in a header, a log and a page as it is.
+// isRequestID reports whether id needs no escapes in a header, a log or a page.
 func isRequestID(id string) bool {
 	if len(id) == 0 || len(id) > 128 {
 		return false
@@ -273,12 +280,12 @@ func (f *Front) Busy(now time.Time, within time.Duration) bool {
 	return now.Sub(time.Unix(0, f.lastAt.Load())) < within
 }
 
-// Load is what requests hold of the process at the moment, for the metrics.
+// Load has the figures of the requests in progress, for the metrics.
 type Load struct {
 	Working int64  // requests in work
-	Refused uint64 // for want of room, since the start
+	Refused uint64 // refusals under load, since the start
 	Bodies  int64  // bytes of bodies
-	Answers int64  // bytes of answers that were not taken yet
+	Answers int64  // bytes of answers that clients have not read yet
 	Streams int
 }
 
@@ -312,7 +319,7 @@ func (f *Front) Held() (lines []string) {
 	return lines
 }
 
-// Load returns what requests hold at the moment.
+// Load returns the current figures.
 func (f *Front) Load() Load {
 	return Load{Working: f.working.Load(), Refused: f.refused.Load(), Bodies: f.bodies.size(), Answers: f.answers.size(), Streams: f.streams.size()}
 }

@@ -19,7 +19,7 @@ type named string
 
 func (n named) Serve(x *front.Exchange) { fmt.Fprint(x, n) }
 
-func (n named) TurnAway(x *front.Exchange, why *front.Refusal) {
+func (n named) Refuse(x *front.Exchange, why *front.Refusal) {
 	x.WriteHeader(why.Status)
 	fmt.Fprint(x, n)
 }
@@ -86,8 +86,8 @@ func TestFront_TheEdgeThatWasAskedTurnsAway(t *testing.T) {
 // routed is an edge whose routes are the methods and paths themselves.
 type routed struct{ *front.Routes[[2]string] }
 
-func (r routed) TurnAway(*front.Exchange, *front.Refusal) {}
-func (r routed) Panicked(*front.Exchange)                 {}
+func (r routed) Refuse(*front.Exchange, *front.Refusal) {}
+func (r routed) Panicked(*front.Exchange)               {}
 
 func (r routed) Serve(x *front.Exchange) {
 	route, allow := r.Find(x)

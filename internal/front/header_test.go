@@ -8,7 +8,7 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// Whatever it is, and whoever asks: no browser guesses what an answer is.
+// No browser may guess the type of an answer, whatever the answer and the client are.
 func TestHeaders_EveryAnswerSaysNosniff(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t, apitest.WithConsole)

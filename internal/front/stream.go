@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// MaxStreams bounds the open streams, each of which holds a connection.
+	// MaxStreams bounds the open streams. Each of them holds a connection.
 	// StreamsPerWorkspace and StreamsPerKey bound those of one workspace and one key.
 	MaxStreams          = 2000
 	StreamsPerWorkspace = 50
@@ -20,25 +20,16 @@ const (
 
 // streams counts the open streams of all edges.
 type streams struct {
-	mu   sync.Mutex     // guards both below
-	open map[string]int // by "key …" and by "workspace …"; those without are not in it
+	mu   sync.Mutex     // guards open and all
+	open map[string]int // by "key …" and by "workspace …"; keys and workspaces without streams are left out
 	all  int
 }
 
-// EnterStream counts the request as an open stream of its workspace, and of the key unless key is empty,
-// until leave is called. The request then holds no place among the requests in work. EnterStream returns a
-// *Refusal if there are too many streams.
-func (x *Exchange) EnterStream(key string) (leave func(), err error) {
-	leave, err = x.front.streams.enter(key, x.workspace)
-	if err == nil {
-		x.pause()
-	}
-	return leave, err
-}
-
-// enter counts a stream in, or returns a Refusal; leave counts it out.
-func (s *streams) enter(key, workspace string) (leave func(), err error) {
-	byKey, byWorkspace := "key "+key, "workspace "+workspace
+// OpenStream counts the request as an open stream of its workspace, and of the key unless key is empty. The
+// caller must call closed when the stream ends. Meanwhile the request holds no place among the requests in
+// work. OpenStream returns a *Refusal if there are too many streams.
+func (x *Exchange) OpenStream(key string) (closed func(), err error) {
+	s, byKey, byWorkspace := &x.front.streams, "key "+key, "workspace "+x.workspace
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if key != "" && s.open[byKey] >= StreamsPerKey || s.open[byWorkspace] >= StreamsPerWorkspace {
@@ -47,9 +38,10 @@ func (s *streams) enter(key, workspace string) (leave func(), err error) {
 	}
 	if s.all >= MaxStreams {
 		return nil, &Refusal{Status: http.StatusServiceUnavailable, RetryAfter: streamRetry,
-			Text: "the service has as many open streams as it can serve: try again later, or read GET /api/v1/events"}
+			Text: "the service has reached its maximum of open streams: try again later, or read GET /api/v1/events"}
 	}
 	s.count(byKey, byWorkspace, 1)
+	x.pause()
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -57,7 +49,7 @@ func (s *streams) enter(key, workspace string) (leave func(), err error) {
 	}, nil
 }
 
-// count is called with the lock held.
+// count adds n to the open streams of the key and the workspace. The caller holds the lock.
 func (s *streams) count(byKey, byWorkspace string, n int) {
 	s.all += n
 	for _, name := range []string{byKey, byWorkspace} {

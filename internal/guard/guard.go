@@ -37,10 +37,10 @@ var platform = []netip.Prefix{
 // Guard judges destinations. All its methods may be called from any goroutine, and none of them
 // blocks.
 type Guard struct {
-	allow      []netip.Prefix               // what the operator opens; IPv4 is never written as IPv6
+	allow      []netip.Prefix               // ranges that the operator allows; IPv4 is never written as IPv6
 	base       *ssrf.Guardian               // knows what IANA's registries call special
 	interfaces func() ([]net.Addr, error)   // reads the machine's addresses; tests have their own
-	own        atomic.Pointer[[]netip.Addr] // of this machine, as they were when a public one was judged last; nil: never
+	own        atomic.Pointer[[]netip.Addr] // this machine's addresses, as read at the last check of a public address; nil: not read yet
 }
 
 // New returns a Guard that admits public addresses, and of the special ones only those inside
@@ -82,7 +82,7 @@ func (g *Guard) Address(ip netip.Addr) error {
 		return nil
 	}
 	if !g.reserved(ip) {
-		g.look()
+		g.readInterfaces()
 		if !g.Special(ip) {
 			return nil
 		}
@@ -90,9 +90,9 @@ func (g *Guard) Address(ip netip.Addr) error {
 	return fmt.Errorf("%w: the address is not a public one", ErrBlocked)
 }
 
-// look notes the addresses of this machine's interfaces, which come and go, in own. A machine
+// readInterfaces notes the addresses of this machine's interfaces, which come and go, in own. A machine
 // behind a translation of addresses does not know its public one.
-func (g *Guard) look() {
+func (g *Guard) readInterfaces() {
 	found, err := g.interfaces()
 	if err != nil {
 		return // keep the addresses of the last successful read

@@ -97,7 +97,7 @@ func parseIPv4(name string) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}), true
 }
 
-// parseNumber reads one part of such an address: 0x begins a hexadecimal number, 0 an octal one.
+// parseNumber parses one part of an IPv4 address as browsers do: 0x starts a hexadecimal number, 0 an octal one.
 func parseNumber(s string) (uint64, bool) {
 	base := 10
 	if digits, ok := strings.CutPrefix(s, "0x"); ok {

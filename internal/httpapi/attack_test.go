@@ -46,7 +46,7 @@ func halfSent(t *testing.T, a *apitest.API, key, path, body string, change func(
 // A thief who keeps a request open must not survive the revocation. // D55
 func TestAttack_ARevokedKeyWithABodyOnItsWay(t *testing.T) {
 	t.Parallel()
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
 		secret, k := ws.NewKey(func(k *sheaf.Key) { k.Scopes = sheaf.AllScopes })
 		body := fmt.Sprintf(`{"name":"successor","scopes":["keys:write"],"padding":%q}`, strings.Repeat("x", 64<<10))
@@ -59,7 +59,7 @@ func TestAttack_ARevokedKeyWithABodyOnItsWay(t *testing.T) {
 
 func TestAttack_APlanThatEndsWithABodyOnItsWay(t *testing.T) {
 	t.Parallel()
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
 		body := fmt.Sprintf(`{"name":"late","padding":%q}`, strings.Repeat("x", 64<<10))
 		status, text := halfSent(t, a, ws.Key(), "/api/v1/projects", body, func() { ws.SetPlan(sheaf.Free) })

@@ -103,7 +103,7 @@ func TestBackfill_Span(t *testing.T) {
 	})
 }
 
-// D133: one request looks at so many events, and says where the next goes on.
+// D133: one request reads a limited number of events, and says where the next one continues.
 func TestBackfill_GoesOn(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)

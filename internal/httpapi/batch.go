@@ -8,8 +8,8 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// batch makes several changes at once. How many it has decides what it costs, so the rest of the rate
-// limit is asked when the body is read.
+// batch answers POST /api/v1/batch: several changes in one transaction. The number of operations decides its
+// cost, so the rate limit is charged for the rest after the body is read.
 func (s *Server) batch(x *exchange, in *strict.Fields) (answer, error) {
 	objects := in.Objects("operations")
 	if in.Err() == nil && (len(objects.Value) == 0 || len(objects.Value) > sheaf.MaxBatch) {
@@ -18,36 +18,36 @@ func (s *Server) batch(x *exchange, in *strict.Fields) (answer, error) {
 	if err := in.Err(); err != nil {
 		return answer{}, err
 	}
-	if err := x.limitMore(sheaf.BatchCost(len(objects.Value))); err != nil {
+	if err := x.Charge(sheaf.BatchCost(len(objects.Value))); err != nil {
 		return answer{}, err
 	}
 	operations, err := x.operations(objects.Value)
 	if err != nil {
 		return answer{}, err
 	}
-	x.TakeTime()
+	x.LiftDeadlines()
 	return once(x, batchAnswer, func(c app.Caller) ([]sheaf.BatchResult, error) {
 		return s.App.Batch(x.Request.Context(), c, operations)
 	})
 }
 
-// operations reads the operations of a batch, and asks the gate for each as for a request of its own.
+// operations reads the operations of a batch. Each needs the scope that its own request would need.
 func (x *exchange) operations(objects []strict.Object) ([]sheaf.BatchOperation, error) {
 	out := make([]sheaf.BatchOperation, len(objects))
 	for i, object := range objects {
 		var err error
 		if out[i], err = operation(object.Fields()); err != nil {
-			return nil, sheaf.AtOperation(i, x.explain(err))
+			return nil, sheaf.AtOperation(i, x.Explain(err))
 		}
-		if need := app.BatchScope(out[i]); !x.caller.May(need) {
-			x.lacksScope(needs(need))
-			return nil, sheaf.AtOperation(i, x.caller.Authorize(need))
+		if need := app.BatchScope(out[i]); !x.Caller.May(need) {
+			x.ChallengeScopes(needs(need))
+			return nil, sheaf.AtOperation(i, x.Caller.Authorize(need))
 		}
 	}
 	return out, nil
 }
 
-// operation reads one operation.
+// operation reads one operation of a batch.
 func operation(in *strict.Fields) (o sheaf.BatchOperation, err error) {
 	in.LetStand(madeEarlier)
 	o.Action = sheaf.BatchAction(in.Text("action").Value)
@@ -63,13 +63,13 @@ func operation(in *strict.Fields) (o sheaf.BatchOperation, err error) {
 	return o, written(body.Value.Fields().LetStand(madeEarlier), &o)
 }
 
-// madeEarlier reports whether a text stands for what an earlier operation makes.
+// madeEarlier reports whether text refers to the record that an earlier operation creates.
 func madeEarlier(text string) bool {
 	_, ok := sheaf.ParseMadeBy(text)
 	return ok
 }
 
-// written reads what an operation writes, as the route of its own would.
+// written reads the body of an operation, as the route for that record would.
 func written(in *strict.Fields, o *sheaf.BatchOperation) (err error) {
 	metadata := wholeMetadata
 	if o.Action == sheaf.BatchUpdate {
@@ -81,6 +81,10 @@ func written(in *strict.Fields, o *sheaf.BatchOperation) (err error) {
 	case sheaf.BatchFolder:
 		o.Folder, err = wholeFolder(in)
 	case sheaf.BatchDocument:
+		if o.Action == sheaf.BatchMove {
+			o.Move, err = documentMove(in)
+			return err
+		}
 		o.Document, err = documentChange(in, metadata)
 	case sheaf.BatchShare:
 		o.Share, err = newShare(in)
@@ -88,8 +92,7 @@ func written(in *strict.Fields, o *sheaf.BatchOperation) (err error) {
 	return err
 }
 
-// batchAnswer is what became of the operations, in their order: of each what its own request would have
-// been answered.
+// batchAnswer returns the results of the operations in their order, each as the answer to its own request would be.
 func batchAnswer(results []sheaf.BatchResult) answer {
 	list := []byte{'['}
 	for i := range results {
@@ -103,10 +106,9 @@ func batchAnswer(results []sheaf.BatchResult) answer {
 	return answer{status: http.StatusOK, body: body}
 }
 
-// batchEntry is one of the results.
 type batchEntry struct{ *sheaf.BatchResult }
 
-// Fields appends the status, and the record with its ETag where it is still there.
+// Fields appends the status, and the record with its ETag unless the operation deleted it.
 func (e batchEntry) Fields(o *sheaf.Object) {
 	status := http.StatusOK
 	switch e.Action {

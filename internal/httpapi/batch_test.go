@@ -105,7 +105,7 @@ func plain(v any) string {
 	return someLink.ReplaceAllString(someTag.ReplaceAllString(text, `"`), "/s/…")
 }
 
-// everyKind are operations of every kind, some of which need what others make.
+// everyKind are operations of every kind. Some need what others create.
 func everyKind() []fields {
 	return []fields{
 		{"action": "create", "resource_type": "folder", "body": fields{"name": "Products", "entity_type": "project"}},
@@ -196,9 +196,9 @@ func TestBatch_OneBadOperationLeavesNothing(t *testing.T) {
 			{fields{"action": "create", "resource_type": "project", "body": fields{"name": "n", "external_id": "taken"}}, 409, "CONFLICT", project},
 			{fields{"action": "create", "resource_type": "folder", "body": fields{"name": "n", "entity_type": "branding"}}, 403, "PLAN_REQUIRED", "Business"},
 			{fields{"action": "create", "resource_type": "share", "body": fields{"resource_type": "document", "resource_id": document, "password": "secret"}}, 400, "VALIDATION_ERROR", "password"},
-			{fields{"action": "move", "resource_type": "document", "resource_id": document, "body": fields{"project_id": "$1"}}, 400, "VALIDATION_ERROR", "no operation before"},
+			{fields{"action": "move", "resource_type": "document", "resource_id": document, "body": fields{"project_id": "$1"}}, 400, "VALIDATION_ERROR", "no earlier operation"},
 			{fields{"action": "move", "resource_type": "document", "resource_id": document, "body": fields{"project_id": "$01"}}, 400, "VALIDATION_ERROR", "UUID"},
-			{fields{"action": "move", "resource_type": "project", "resource_id": project, "body": fields{"folder_id": "$0"}}, 400, "VALIDATION_ERROR", "does not make a folder"},
+			{fields{"action": "move", "resource_type": "project", "resource_id": project, "body": fields{"folder_id": "$0"}}, 400, "VALIDATION_ERROR", "does not create a folder"},
 		} {
 			wantRefusedAt(t, run(c, []fields{good, test.bad, good}), 1, test.status, test.code, test.part)
 		}
@@ -254,12 +254,12 @@ func TestBatch_CountsForEachTen(t *testing.T) {
 	left := 100
 	for _, test := range []struct{ operations, cost int }{{1, 1}, {10, 1}, {11, 2}, {100, 10}, {91, 10}} {
 		left -= test.cost
-		wantLimit(t, run(c, of(test.operations)).Want(t, 200), 100, left)
+		run(c, of(test.operations)).Want(t, 200).WantLimit(t, 100, left)
 	}
 	// One that is refused for its size, or for an operation, counts as one or as all of it.
-	wantLimit(t, c.POST(batchPath, `{"operations":[]}`).Want(t, 400), 100, left-1)
+	c.POST(batchPath, `{"operations":[]}`).Want(t, 400).WantLimit(t, 100, left-1)
 	left -= 11
-	wantLimit(t, run(c, append(of(99), fields{"action": "no"})).Want(t, 400), 100, left)
+	run(c, append(of(99), fields{"action": "no"})).Want(t, 400).WantLimit(t, 100, left)
 	for ; left > 5; left-- {
 		c.GET(me).Want(t, 200)
 	}
@@ -269,7 +269,7 @@ func TestBatch_CountsForEachTen(t *testing.T) {
 	if h := r.Header; h.Get("Retry-After") != "51" || h.Get("RateLimit-Remaining") != "4" {
 		t.Errorf("Retry-After %s, remaining %s", h.Get("Retry-After"), h.Get("RateLimit-Remaining"))
 	}
-	wantLimit(t, run(c, of(20)).Want(t, 200), 100, 2)
+	run(c, of(20)).Want(t, 200).WantLimit(t, 100, 2)
 	a.Clock.Advance(51 * time.Second)
 	run(c, of(100)).Want(t, 200)
 	if n := int(c.GET(documents + "?limit=1").JSON["total"].(float64)); n != 1+10+11+100+91+20+100 {
@@ -284,7 +284,7 @@ func TestBatch_CountsForEachTen(t *testing.T) {
 func TestBatch_Repeated(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")
-		rs := answers(64, func(int) *apitest.Response { return run(c, everyKind(), "Idempotency-Key: k") })
+		rs := apitest.Together(64, func(int) *apitest.Response { return run(c, everyKind(), "Idempotency-Key: k") })
 		first := 0
 		for _, r := range rs {
 			wantBody(t, r.Want(t, 200), string(rs[0].Body))
@@ -322,7 +322,7 @@ func TestBatch_ManyAtOnce(t *testing.T) {
 			}
 		}
 		// Four of them want each pair: the one moves both, the others find them changed.
-		rs := answers(64, func(i int) *apitest.Response {
+		rs := apitest.Together(64, func(i int) *apitest.Response {
 			pair := pairs[i%len(pairs)]
 			if i/len(pairs)%2 == 1 { // in the other order
 				pair[0], pair[1] = pair[1], pair[0]
@@ -332,7 +332,7 @@ func TestBatch_ManyAtOnce(t *testing.T) {
 			}
 			return run(c, []fields{move(pair[0]), {"action": "create", "resource_type": "document", "body": fields{"title": "made"}}, move(pair[1])})
 		})
-		wantJSON(t, "statuses", statuses(rs), map[int]int{200: 16, 412: 48})
+		wantJSON(t, "statuses", apitest.Statuses(rs), map[int]int{200: 16, 412: 48})
 		for id, want := range map[string]float64{from: 0, to: 32} {
 			if got := c.GET(at(projects, id)).JSON["document_count"]; got != want {
 				t.Errorf("document_count is %v, want %v", got, want)

@@ -206,7 +206,7 @@ func logFile(b *testing.B) *os.File {
 	return f
 }
 
-// BenchmarkUploadMedium_16 uploads files of 1 MB, no two of which are the same.
+// BenchmarkUploadMedium_16 uploads different files of 1 MB.
 func BenchmarkUploadMedium_16(b *testing.B) {
 	x := newBench(b)
 	var left atomic.Int64
@@ -264,7 +264,7 @@ func BenchmarkDownloadMedium_16(b *testing.B) {
 	}
 }
 
-// download reads an address b.N times, by so many clients.
+// download reads an address b.N times, with `clients` clients.
 func (x *bench) download(b *testing.B, url string, clients int) {
 	var left atomic.Int64
 	left.Store(int64(b.N))

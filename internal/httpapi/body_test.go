@@ -77,7 +77,7 @@ func manyMembers(n int, more string) string {
 
 // D5
 func TestBody_AttacksAreRefusedAtAnyDepth(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		path := "/api/v1/projects/" + c.POST("/api/v1/projects", `{"name":"before"}`).Text(t, "id")
 		untouched := everything(t, c)

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"net/http"
 
-	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
 )
@@ -26,20 +25,11 @@ func (s *Server) listBrandings(x *exchange) (answer, error) {
 	if f.Sort, err = choice(x, "sort", projectSorts, "sort_order, name, created_at or updated_at"); err != nil {
 		return answer{}, err
 	}
-	page, err := s.App.Brandings(x.Request.Context(), x.caller, f)
+	page, err := s.App.Brandings(x.Request.Context(), x.Caller, f)
 	return pageOf(page), err
 }
 
-func (s *Server) getBranding(x *exchange) (answer, error) {
-	id, err := pathID[sheaf.BrandingID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	b, err := s.App.Branding(x.Request.Context(), x.caller, id)
-	return shownBranding(b), err
-}
-
-// brandingChange reads what a client writes.
+// brandingChange reads the fields of a branding.
 func brandingChange(in *strict.Fields) (sheaf.BrandingChange, error) {
 	return sheaf.BrandingChange{Name: in.Text("name"), FolderID: strict.ID[sheaf.FolderID](in, "folder_id"),
 		LogoMediaID: strict.ID[sheaf.MediumID](in, "logo_media_id"), ColorPrimary: in.Text("color_primary"), Font: in.Text("font"),
@@ -53,48 +43,3 @@ func createdBranding(b sheaf.Branding) answer {
 }
 
 func shownBranding(b sheaf.Branding) answer { return resource(http.StatusOK, &b, b.Revision) }
-
-func (s *Server) createBranding(x *exchange, in *strict.Fields) (answer, error) {
-	change, err := brandingChange(in)
-	if err != nil {
-		return answer{}, err
-	}
-	return once(x, createdBranding, func(c app.Caller) (sheaf.Branding, error) {
-		return s.App.CreateBranding(x.Request.Context(), c, change)
-	})
-}
-
-func (s *Server) updateBranding(x *exchange, in *strict.Fields) (answer, error) {
-	id, err := pathID[sheaf.BrandingID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	change, err := brandingChange(in)
-	if err != nil {
-		return answer{}, err
-	}
-	b, err := s.App.UpdateBranding(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
-	return shownBranding(b), err
-}
-
-func (s *Server) deleteBranding(x *exchange) (answer, error) {
-	id, err := pathID[sheaf.BrandingID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	return noContent(s.App.DeleteBranding(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
-}
-
-func (s *Server) moveBranding(x *exchange, in *strict.Fields) (answer, error) {
-	id, err := pathID[sheaf.BrandingID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	folder, err := target(in, "folder_id")
-	if err != nil {
-		return answer{}, err
-	}
-	return once(x, shownBranding, func(c app.Caller) (sheaf.Branding, error) {
-		return s.App.MoveBranding(x.Request.Context(), c, id, folder, matchOf(x.Request.Header))
-	})
-}

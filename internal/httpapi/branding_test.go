@@ -25,7 +25,7 @@ func ownerOf(w *apitest.Workspace) app.Caller {
 
 // D115, D116, D118: the whole record, everywhere the same, and no event of it.
 func TestBranding_Record(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		c := a.Workspace(sheaf.Business).Client("")
 		folder := brandingFolder(t, c, "Customers", nil)
@@ -134,7 +134,7 @@ func TestBrandings_List(t *testing.T) {
 // D116: a branding stands in a folder of brandings or at the root level; folders count them; moves and
 // conditions are as those of projects.
 func TestBranding_Folders(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")
 		looks, other := brandingFolder(t, c, "looks", nil), brandingFolder(t, c, "other", nil)
 		wrong := create(t, c, folders, fields{"name": "projects", "entity_type": "project"})
@@ -254,7 +254,7 @@ func TestBranding_DeletingTheirFolderInChunks(t *testing.T) {
 
 // D117: making, changing and moving need the Business plan; reading and deleting any paid one.
 func TestBranding_Plans(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Business)
 		c := ws.Client("")
 		folder := brandingFolder(t, c, "f", nil)
@@ -332,7 +332,7 @@ func TestBranding_CountsHoldUnderConcurrency(t *testing.T) {
 		x, y := brandingFolder(t, c, "x", nil), brandingFolder(t, c, "y", nil)
 		doomed := brandingFolder(t, c, "doomed", nil)
 		id := create(t, c, brandings, fields{"name": "b", "folder_id": x})
-		rs := answers(64, func(i int) *apitest.Response {
+		rs := apitest.Together(64, func(i int) *apitest.Response {
 			switch i % 4 {
 			case 0:
 				return c.POST(brandings, fields{"name": "n", "folder_id": []string{x, y, doomed}[i/4%3]})
@@ -369,7 +369,7 @@ func TestBranding_CountsHoldUnderConcurrency(t *testing.T) {
 
 // D119: a workspace's default branding is one of its own, and is none any more when that is deleted.
 func TestBranding_Default(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ctx, ws := context.Background(), a.Workspace(sheaf.Business)
 		c := ws.Client("")
 		id := sheaf.BrandingID(create(t, c, brandings, fields{"name": "b"}))
@@ -401,7 +401,7 @@ func TestBranding_Default(t *testing.T) {
 // D115, D121: a logo is a raster picture of the workspace, chosen by who may see it. Deleting the medium
 // leaves the branding without one.
 func TestBranding_Logo(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		ws := a.Workspace(sheaf.Business)
 		c := ws.Client("")

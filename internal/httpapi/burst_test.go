@@ -21,7 +21,7 @@ func TestBurst_ManyClientsOfOneWorkspaceAreAllServed(t *testing.T) {
 	}, apitest.Quiet)
 }
 
-// pressTogether lets so many clients write and read so often, all at once.
+// pressTogether lets `clients` clients write and read `rounds` times each, all at once.
 func pressTogether(t *testing.T, c *apitest.Client, clients, rounds int) {
 	var wg sync.WaitGroup
 	for i := range clients {

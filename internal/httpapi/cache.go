@@ -26,7 +26,7 @@ const (
 // so an answer may be newer than its version, never older. Answers of old versions are evicted in time.
 type pageCache struct {
 	mu           sync.RWMutex // guards all below but the counters
-	byKey        map[pageKey]*cached
+	byKey        map[pageKey]*cacheEntry
 	small, large shelf
 
 	hits, misses atomic.Uint64
@@ -34,8 +34,8 @@ type pageCache struct {
 
 // shelf keeps the answers of one size class, in the order of their eviction.
 type shelf struct {
-	most, size int        // in bytes
-	order      *list.List // of *cached, the newest first
+	most, size int        // limit and current size, in bytes
+	order      *list.List // of *cacheEntry, the newest first
 }
 
 // pageKey has everything that a cached answer depends on.
@@ -45,31 +45,28 @@ type pageKey struct {
 	path, rawPath, query string
 }
 
-// cached is an answer and the route that made it. The caller still needs the scopes of the route.
-type cached struct {
+// cacheEntry is an answer and the route that made it. The caller still needs the scopes of the route.
+type cacheEntry struct {
 	key    pageKey
 	route  *route
 	answer *answer
-	used   atomic.Bool // since it was last passed over
+	used   atomic.Bool // since the last time that eviction spared it
 }
 
-// cacheRoom returns the bounds of the cache, and of its large answers, in a process with `memory` bytes.
-func cacheRoom(memory int64) (most, large int) {
-	most = cacheBytes
+// newPageCache returns the cache of a process that may use `memory` bytes; 0 means no limit.
+func newPageCache(memory int64) *pageCache {
+	most := cacheBytes
 	if memory > 0 {
 		most = int(min(cacheBytes, memory/10))
 	}
-	return most, most / 6
-}
-
-func newPageCache(most, large int) *pageCache {
-	return &pageCache{byKey: map[pageKey]*cached{}, small: shelf{most: most - large, order: list.New()}, large: shelf{most: large, order: list.New()}}
+	large := most / 6
+	return &pageCache{byKey: map[pageKey]*cacheEntry{}, small: shelf{most: most - large, order: list.New()}, large: shelf{most: large, order: list.New()}}
 }
 
 // cacheKey returns the key of the request in the cache, or false if the cache must not be used.
 func (x *exchange) cacheKey() (pageKey, bool) {
-	v, u := x.credential.Version, x.Request.URL
-	return pageKey{x.credential.Workspace, v, u.Path, u.RawPath, u.RawQuery},
+	v, u := x.Credential.Version, x.Request.URL
+	return pageKey{x.Credential.Workspace, v, u.Path, u.RawPath, u.RawQuery},
 		v != 0 && len(u.Path)+len(u.RawPath)+len(u.RawQuery) <= maxCachedKey
 }
 
@@ -84,7 +81,7 @@ func (s *Server) cached(x *exchange) *answer {
 	}
 	e := s.cache.find(key)
 	if e == nil || x.authorize(e.route) != nil {
-		return nil // it is refused on the usual way
+		return nil // run refuses it
 	}
 	x.Counted = e.route.counted
 	s.cache.hits.Add(1)
@@ -92,7 +89,7 @@ func (s *Server) cached(x *exchange) *answer {
 }
 
 // find returns the answer of the key, or nil, and marks it as used.
-func (c *pageCache) find(key pageKey) *cached {
+func (c *pageCache) find(key pageKey) *cacheEntry {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	e := c.byKey[key]
@@ -112,7 +109,7 @@ func (c *pageCache) keep(key pageKey, r *route, a *answer) {
 	if c.byKey[key] != nil {
 		return
 	}
-	e := &cached{key: key, route: r, answer: a}
+	e := &cacheEntry{key: key, route: r, answer: a}
 	at := &c.small
 	if len(a.body) > largeBody {
 		at = &c.large
@@ -125,10 +122,11 @@ func (c *pageCache) keep(key pageKey, r *route, a *answer) {
 	}
 }
 
-// forgetOne evicts the oldest answer of a shelf that was not used since it was last passed over.
+// forgetOne takes the oldest answer of a shelf: if it was used since the last time, it becomes the newest,
+// otherwise it is evicted.
 func (c *pageCache) forgetOne(at *shelf) {
 	oldest := at.order.Back()
-	e := oldest.Value.(*cached)
+	e := oldest.Value.(*cacheEntry)
 	if e.used.Swap(false) {
 		at.order.MoveToFront(oldest)
 		return
@@ -138,11 +136,11 @@ func (c *pageCache) forgetOne(at *shelf) {
 	at.size -= e.weight()
 }
 
-func (e *cached) weight() int {
+func (e *cacheEntry) weight() int {
 	return len(e.key.path) + len(e.key.rawPath) + len(e.key.query) + len(e.answer.body) + entryOverhead
 }
 
-// bytes is what the cache holds.
+// bytes returns the size of the cache.
 func (c *pageCache) bytes() int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -191,8 +191,8 @@ func TestCascade_WhatHappensMeanwhile(t *testing.T) {
 	}
 }
 
-// A caller who leaves, and a key that is revoked, end the cascade between two chunks: what was done
-// is whole, and whoever repeats the request goes on.
+// A caller who leaves, and a key that is revoked, end the cascade between two chunks: the chunks that
+// were done are complete, and a repeated request continues.
 func TestCascade_EndsBetweenTwoChunks(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB, ...apitest.Option) *apitest.API{"sqlite": apitest.SQLite, "postgres": apitest.Postgres} {

@@ -226,10 +226,10 @@ func TestConditional_OneOfManyWins(t *testing.T) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		made := c.POST(projects, `{"name":"p"}`).Want(t, 201)
 		one, tag := at(projects, made.Text(t, "id")), made.Header.Get("ETag")
-		rs := answers(64, func(i int) *apitest.Response {
+		rs := apitest.Together(64, func(i int) *apitest.Response {
 			return c.PATCH(one, fields{"name": fmt.Sprint("by ", i)}, "If-Match: "+tag)
 		})
-		if n := statuses(rs); n[200] != 1 || n[412] != 63 {
+		if n := apitest.Statuses(rs); n[200] != 1 || n[412] != 63 {
 			t.Errorf("got %v", n)
 		}
 		for _, r := range rs {
@@ -237,8 +237,8 @@ func TestConditional_OneOfManyWins(t *testing.T) {
 				t.Errorf("%s won, and it is %s", r.Body, c.GET(one).Body)
 			}
 		}
-		rs = answers(64, func(i int) *apitest.Response { return c.DELETE(one, `If-Match: "2-x"`) })
-		if n := statuses(rs); n[204] != 1 || n[404] != 63 {
+		rs = apitest.Together(64, func(i int) *apitest.Response { return c.DELETE(one, `If-Match: "2-x"`) })
+		if n := apitest.Statuses(rs); n[204] != 1 || n[404] != 63 {
 			t.Errorf("deleting: got %v", n)
 		}
 	})

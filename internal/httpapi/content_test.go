@@ -34,7 +34,7 @@ func put(c *apitest.Client, path, text string, headers ...string) *apitest.Respo
 
 // D80: the text is shown by get-one, and everywhere else its version, length and hash.
 func TestContent_IsShownByGetOneAlone(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		p := create(t, c, projects, fields{"name": "p"})
 		made := c.POST(documents, fields{"title": "d", "project_id": p, "content": someText}).Want(t, 201)
@@ -78,7 +78,7 @@ func TestContent_IsShownByGetOneAlone(t *testing.T) {
 
 // D80, D81: bounds of the text, in bytes of UTF-8, however it is escaped.
 func TestContent_Bounds(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		id := create(t, c, documents, fields{"title": "d"})
 		one := at(documents, id)
@@ -120,7 +120,7 @@ func TestContent_Bounds(t *testing.T) {
 
 // D81: the text itself, as it is.
 func TestContent_Raw(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		id := create(t, c, documents, fields{"title": "d", "content": someText})
 		one := at(documents, id)
@@ -218,8 +218,8 @@ func TestContent_ManyWritersOfOneDocument(t *testing.T) {
 	})
 }
 
-// D80, D58: 64 clients add a line each to one text, by reading it and writing it back under If-Match. Whoever was slower
-// is told so and begins anew, and no line is lost.
+// D80, D58: 64 clients add a line each to one text, by reading it and writing it back under If-Match. A slower client
+// gets 412 and starts again, and no line is lost.
 func TestContent_NoLineIsLostByManyWriters(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")
@@ -251,7 +251,7 @@ func TestContent_NoLineIsLostByManyWriters(t *testing.T) {
 
 // D81, D83: the text as HTML, which a browser shows and does nothing with.
 func TestContent_AsHTML(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		text := "# A title\n\n<script>alert(1)</script> [b](javascript:alert(1)) ![c](https://images.example/c.png)\n"
 		one := at(documents, create(t, c, documents, fields{"title": "d", "content": text}))

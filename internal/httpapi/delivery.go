@@ -29,22 +29,12 @@ func (s *Server) listDeliveries(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	page, err := s.App.Deliveries(x.Request.Context(), x.caller, id, state, p)
+	page, err := s.App.Deliveries(x.Request.Context(), x.Caller, id, state, p)
 	return pageOf(page), err
 }
 
-// getDelivery answers GET /api/webhooks/deliveries/{id}.
-func (s *Server) getDelivery(x *exchange) (answer, error) {
-	id, err := pathID[sheaf.DeliveryID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	d, err := s.App.Delivery(x.Request.Context(), x.caller, id)
-	return resource(http.StatusOK, wrapped{"delivery", &d}, d.AttemptCount), err
-}
-
-func redelivered(d sheaf.Delivery) answer {
-	return answer{status: http.StatusAccepted, body: sheaf.AppendJSON(nil, wrapped{"delivery", &d})}
+func shownDelivery(d sheaf.DeliveryDetail) answer {
+	return resource(http.StatusOK, wrapped{"delivery", &d}, d.AttemptCount)
 }
 
 // redeliver answers POST /api/webhooks/deliveries/{id}/redeliver.
@@ -53,13 +43,15 @@ func (s *Server) redeliver(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return once(x, redelivered, func(c app.Caller) (sheaf.Delivery, error) {
+	queued := func(d sheaf.Delivery) answer {
+		return answer{status: http.StatusAccepted, body: sheaf.AppendJSON(nil, wrapped{"delivery", &d})}
+	}
+	return once(x, queued, func(c app.Caller) (sheaf.Delivery, error) {
 		return s.App.Redeliver(x.Request.Context(), c, id)
 	})
 }
 
-// listFates answers GET /api/v1/events/{id}/deliveries: what became of an event for each
-// subscription.
+// listFates answers GET /api/v1/events/{id}/deliveries: the deliveries of an event, by subscription.
 func (s *Server) listFates(x *exchange) (answer, error) {
 	id, err := x.eventID()
 	if err != nil {
@@ -69,6 +61,6 @@ func (s *Server) listFates(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	page, err := s.App.EventFates(x.Request.Context(), x.caller, id, p)
+	page, err := s.App.EventFates(x.Request.Context(), x.Caller, id, p)
 	return pageOf(page), err
 }

@@ -106,8 +106,8 @@ func (e *endpoints) answer(path string, status int) {
 }
 
 // arrived waits until the slow endpoint has a request. That its delivery is being sent does not say
-// so: it may have been claimed and no more, and then whoever turns the subscription off keeps it
-// from being sent at all.
+// so: it may only have been claimed, and turning the subscription off then keeps it from being sent
+// at all.
 func (e *endpoints) arrived() {
 	<-e.begun
 	e.here = true
@@ -136,7 +136,7 @@ func (w *walk) newest(sub string) fields {
 	return w.c.GET(at(subscriptions, sub)+"/deliveries?order=desc&limit=1").Want(w.t, 200).Items(w.t)[0]
 }
 
-// becomes waits until the newest delivery of a subscription has the state, after so many attempts.
+// becomes waits until the newest delivery of a subscription has the state and this number of attempts.
 func (w *walk) becomes(sub, state string, attempts int) string {
 	w.t.Helper()
 	id := idOf(w.newest(sub))
@@ -144,7 +144,7 @@ func (w *walk) becomes(sub, state string, attempts int) string {
 	return id
 }
 
-// one waits until a delivery has the state, after so many attempts.
+// one waits until a delivery has the state and this number of attempts.
 func (w *walk) one(id, state string, attempts int) {
 	w.t.Helper()
 	sheaftest.Eventually(w.t, state, func() bool {

@@ -45,7 +45,7 @@ func verifies(t testing.TB, r sheaftest.Received, secret string, want bool) {
 
 // D66: the request, to the letter; the bytes of the log on every attempt, signed anew each time.
 func TestDelivery_Request(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
 		c := ws.Client("")
 		to := receiver(t, a)
@@ -101,7 +101,7 @@ func keysOf(h http.Header) func(func(string) bool) {
 // D64b: during the grace both secrets verify, newest first; then, or without grace, only the new
 // one. Read anew for what was queued before.
 func TestDelivery_Rotation(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		to := receiver(t, a)
 		made := subscribe(t, c, fields{"url": to.URL})
@@ -500,13 +500,13 @@ func TestDelivery_HostileEndpoints(t *testing.T) {
 	want := map[string]string{"nobody-there": "connection", "endless-headers": "connection", "endless-body": "", "switching-protocols": "status",
 		"reset-after-request": "connection", "not-http": "connection", "redirect-inside": "status", "redirect-to-itself": "status", "not-text": "",
 		"tls-plain-http": "tls", "certificate-expired": "tls", "certificate-self-signed": "tls", "certificate-other-host": "tls"}
-	apitest.Each(t, func(t *testing.T, a *apitest.API) { hostileEndpoints(t, a, want) })
+	apitest.Run(t, func(t *testing.T, a *apitest.API) { hostileEndpoints(t, a, want) })
 }
 
 // Those who never end last until the deadline, so that theirs is a short one; the others end by
 // themselves.
 func TestDelivery_EndpointsThatNeverEnd(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Freeze() // who is late with an attempt does not lose it to another node
 		a.Webhooks.Timeout = 500 * time.Millisecond
 		a.Webhooks.Courier = courier(a, a.Webhooks.Guard)
@@ -560,7 +560,7 @@ func hostileEndpoints(t *testing.T, a *apitest.API, want map[string]string) {
 // D71: an address that is special, behind a name that was accepted, is refused where it is dialled.
 // Nothing is sent.
 func TestDelivery_SpecialAddressIsRefusedWhenDialled(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
 		c := ws.Client("")
 		to := receiver(t, a)
@@ -592,7 +592,7 @@ func TestDelivery_SpecialAddressIsRefusedWhenDialled(t *testing.T) {
 // D69, D62: one attempt, at once, of an event that is nowhere; also when inactive or failing, and
 // never counted.
 func TestDelivery_TestEndpoint(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
 		c := ws.Client("")
 		to := receiver(t, a)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 
 	"sheaf.dev/internal/front"
@@ -25,20 +24,19 @@ var docsFiles embed.FS
 // OpenAPI returns the document that describes the API, in YAML. It must not be changed.
 func OpenAPI() []byte { return openAPIYAML }
 
-// docsPolicy lets the page load what this program serves and nothing else, and talk to this service
-// alone. RapiDoc styles its elements by attributes.
+// docsPolicy allows the page only files and requests of this server. RapiDoc needs inline styles.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// asset is a file of the reference, as it is and compressed.
+// asset is a file of the API reference, plain and compressed.
 type asset struct {
 	contentType string
 	hash        string
 	plain, gzip []byte
 }
 
-// docsAssets are the files by their paths. They are prepared when the first is asked for: a server
-// that nobody reads about keeps no copies.
+// docsAssets returns the files by their paths. The first request prepares them, so a server whose reference is
+// not read needs no memory for them.
 var docsAssets = sync.OnceValue(func() map[string]*asset {
 	return map[string]*asset{
 		"/openapi.yaml":        newAsset("application/yaml; charset=utf-8", openAPIYAML),
@@ -51,7 +49,7 @@ var docsAssets = sync.OnceValue(func() map[string]*asset {
 	}
 })
 
-// docsFile returns a file of the reference.
+// docsFile returns an embedded file of the reference.
 func docsFile(name string) []byte {
 	b, err := docsFiles.ReadFile("docs/" + name)
 	if err != nil {
@@ -60,16 +58,16 @@ func docsFile(name string) []byte {
 	return b
 }
 
-// newAsset compresses a file once, for all who take it so.
+// newAsset returns the asset of a plain file.
 func newAsset(contentType string, plain []byte) *asset {
 	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is a good one
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
 	z.Write(plain)
 	z.Close()
 	return &asset{contentType, hashOf(plain), plain, b.Bytes()}
 }
 
-// newCompressedAsset is newAsset for a file that is compressed already.
+// newCompressedAsset returns the asset of a file that is embedded compressed.
 func newCompressedAsset(contentType string, compressed []byte) *asset {
 	var plain []byte
 	z, err := gzip.NewReader(bytes.NewReader(compressed))
@@ -82,12 +80,7 @@ func newCompressedAsset(contentType string, compressed []byte) *asset {
 	return &asset{contentType, hashOf(plain), plain, compressed}
 }
 
-// isDocs reports whether the path belongs to the reference.
-func isDocs(path string) bool {
-	return path == "/docs" || strings.HasPrefix(path, "/docs/") || path == "/openapi.json" || path == "/openapi.yaml"
-}
-
-// serveDocs answers with a file of the reference. Nobody needs a key for it.
+// serveDocs answers with a file of the reference. It needs no key.
 func (x *exchange) serveDocs() {
 	x.Counted = x.server.docs
 	a, ok := docsAssets()[x.Request.URL.Path]
@@ -102,7 +95,7 @@ func (x *exchange) serveDocs() {
 	h := x.Header()
 	body, tag := a.plain, `"`+a.hash+`"`
 	if front.AcceptsGzip(x.Request.Header) {
-		// Other bytes, another strong tag.
+		// A strong tag names these bytes, so the compressed ones need their own.
 		body, tag = a.gzip, `"`+a.hash+`-gz"`
 		h.Set("Content-Encoding", "gzip")
 	}
@@ -111,7 +104,7 @@ func (x *exchange) serveDocs() {
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Content-Security-Policy", docsPolicy)
 	h.Set("Referrer-Policy", "no-referrer")
-	if noneMatch(x.Request.Header, tag) {
+	if front.HasTag(x.Request.Header, tag) {
 		h.Del("Content-Encoding")
 		x.WriteHeader(http.StatusNotModified)
 		return

@@ -14,7 +14,7 @@ type Operation struct {
 func (s *Server) Operations() []Operation {
 	var out []Operation
 	for _, r := range s.allRoutes() {
-		out = append(out, Operation{Route{r.method, r.path, r.need, r.oneOf, r.body(), r.public}, r.optional, r.once})
+		out = append(out, Operation{Route{r.method, r.path, r.need, r.oneOf, r.hasBody(), r.public}, r.optional, r.once})
 	}
 	return out
 }

@@ -10,7 +10,7 @@ import (
 )
 
 var documentSorts = map[string]sheaf.DocumentSort{"created_at": sheaf.DocumentsByCreated,
-	"updated_at": sheaf.DocumentsByUpdated, "title": sheaf.DocumentsByTitle, "deleted_at": sheaf.DocumentsByDeleted}
+	"updated_at": sheaf.DocumentsByUpdated, "title": sheaf.DocumentsByTitle, "sort_order": sheaf.DocumentsByOrder, "deleted_at": sheaf.DocumentsByDeleted}
 
 func (s *Server) listDocuments(x *exchange) (answer, error) {
 	var f sheaf.DocumentFilter
@@ -19,6 +19,9 @@ func (s *Server) listDocuments(x *exchange) (answer, error) {
 		return answer{}, err
 	}
 	if f.Project, err = queryID[sheaf.ProjectID](x, "project_id"); err != nil {
+		return answer{}, err
+	}
+	if f.Parent, err = queryID[sheaf.DocumentID](x, "parent_id"); err != nil {
 		return answer{}, err
 	}
 	if f.Query, err = x.search(); err != nil {
@@ -30,20 +33,20 @@ func (s *Server) listDocuments(x *exchange) (answer, error) {
 	if f.Deleted, err = choice(x, "deleted", map[string]bool{"true": true, "false": false}, "true or false"); err != nil {
 		return answer{}, err
 	}
-	if f.Sort, err = choice(x, "sort", documentSorts, "created_at, updated_at, title, or with deleted=true deleted_at"); err != nil {
+	if f.Sort, err = choice(x, "sort", documentSorts, "created_at, updated_at, title, sort_order, or with deleted=true deleted_at"); err != nil {
 		return answer{}, err
 	}
 	if f.Sort == sheaf.DocumentsByDeleted && !f.Deleted {
-		return answer{}, sheaf.InvalidField("sort", "sort=deleted_at is for deleted documents: send deleted=true with it, or sort by created_at, updated_at or title")
+		return answer{}, sheaf.InvalidField("sort", "sort=deleted_at is for deleted documents: send deleted=true with it, or sort by created_at, updated_at, title or sort_order")
 	}
-	page, err := s.App.Documents(x.Request.Context(), x.caller, f)
+	page, err := s.App.Documents(x.Request.Context(), x.Caller, f)
 	if f.Deleted {
 		return pageOf(deletedPage(page)), err
 	}
 	return pageOf(page), err
 }
 
-// deletedPage is a page of deleted documents, which shows when they were deleted.
+// deletedPage returns the page with deleted documents, whose JSON has the time of the deletion.
 func deletedPage(p sheaf.Page[sheaf.Document]) sheaf.Page[sheaf.DeletedDocument] {
 	out := sheaf.Page[sheaf.DeletedDocument]{Total: p.Total, Paging: p.Paging}
 	for _, d := range p.Items {
@@ -52,16 +55,7 @@ func deletedPage(p sheaf.Page[sheaf.Document]) sheaf.Page[sheaf.DeletedDocument]
 	return out
 }
 
-func (s *Server) getDocument(x *exchange) (answer, error) {
-	id, err := pathID[sheaf.DocumentID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	d, err := s.App.DocumentText(x.Request.Context(), x.caller, id)
-	return resource(http.StatusOK, &d, d.Revision), err
-}
-
-// getContent answers with the text itself. Its ETag is one of the document, as If-Match wants it.
+// getContent answers with the text itself. Its ETag has the revision of the document, so it works in If-Match.
 func (s *Server) getContent(x *exchange) (answer, error) {
 	id, err := pathID[sheaf.DocumentID](x)
 	if err != nil {
@@ -71,7 +65,7 @@ func (s *Server) getContent(x *exchange) (answer, error) {
 	if format != "" && format != "markdown" && format != "html" {
 		return answer{}, sheaf.InvalidField("format", "format must be markdown or html, not %q", sheaf.Clip(format))
 	}
-	d, err := s.App.DocumentText(x.Request.Context(), x.caller, id)
+	d, err := s.App.DocumentText(x.Request.Context(), x.Caller, id)
 	if err != nil {
 		return answer{}, err
 	}
@@ -82,8 +76,7 @@ func (s *Server) getContent(x *exchange) (answer, error) {
 	return answer{status: http.StatusOK, body: body, media: markdownType, etag: resourceTag(d.Revision, body)}, nil
 }
 
-// shownContent answers with the text as HTML. Who opens the answer in a browser sees it in a page
-// that may do nothing.
+// shownContent answers with the text as HTML. If a browser opens it, inertPolicy allows it nothing.
 func (s *Server) shownContent(x *exchange, d sheaf.DocumentText) (answer, error) {
 	page, err := s.Render.Page(x.AwaitTurn, d.Content)
 	if err != nil {
@@ -102,14 +95,15 @@ func (s *Server) putContent(x *exchange, text string) (answer, error) {
 	if err := sheaf.CheckContent("the body", text); err != nil {
 		return answer{}, sheaf.Invalidf("%s", err)
 	}
-	d, err := s.App.UpdateDocument(x.Request.Context(), x.caller, id, sheaf.DocumentChange{Content: sheaf.Some(text)}, matchOf(x.Request.Header))
+	d, err := s.App.UpdateDocument(x.Request.Context(), x.Caller, id, sheaf.DocumentChange{Content: sheaf.Some(text)}, matchOf(x.Request.Header))
 	return shownDocument(d), err
 }
 
-// documentChange reads what a client writes; metadata does so as it is written by this method.
+// documentChange reads the fields of a document. metadata reads its metadata, which differs by method.
 func documentChange(in *strict.Fields, metadata metadataReader) (sheaf.DocumentChange, error) {
 	return sheaf.DocumentChange{Title: in.Text("title"), Description: in.Text("description"),
-		ProjectID: strict.ID[sheaf.ProjectID](in, "project_id"), Content: in.Text("content"),
+		ProjectID: strict.ID[sheaf.ProjectID](in, "project_id"), ParentID: strict.ID[sheaf.DocumentID](in, "parent_id"),
+		SortOrder: in.Int("sort_order", -sheaf.MaxNumber, sheaf.MaxNumber), Content: in.Text("content"),
 		ExternalID: in.Text("external_id"), URL: in.Text("url"), Metadata: metadata(in)}, in.Err()
 }
 
@@ -121,67 +115,25 @@ func createdDocument(d sheaf.Document) answer {
 
 func shownDocument(d sheaf.Document) answer { return resource(http.StatusOK, &d, d.Revision) }
 
-func (s *Server) createDocument(x *exchange, in *strict.Fields) (answer, error) {
-	change, err := documentChange(in, wholeMetadata)
-	if err != nil {
-		return answer{}, err
-	}
-	return once(x, createdDocument, func(c app.Caller) (sheaf.Document, error) {
-		return s.App.CreateDocument(x.Request.Context(), c, change)
-	})
-}
-
-func (s *Server) putDocument(x *exchange, in *strict.Fields) (answer, error) {
-	id, err := x.externalID()
-	if err != nil {
-		return answer{}, err
-	}
-	change, err := documentChange(in, wholeMetadata)
-	if err != nil {
-		return answer{}, err
-	}
-	put, err := s.App.PutDocument(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
-	if put.Created {
-		return createdDocument(put.Record), err
-	}
-	return shownDocument(put.Record), err
-}
-
-func (s *Server) updateDocument(x *exchange, in *strict.Fields) (answer, error) {
-	id, err := pathID[sheaf.DocumentID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	change, err := documentChange(in, mergedMetadata)
-	if err != nil {
-		return answer{}, err
-	}
-	d, err := s.App.UpdateDocument(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
-	return shownDocument(d), err
-}
-
-func (s *Server) deleteDocument(x *exchange) (answer, error) {
-	id, err := pathID[sheaf.DocumentID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	return noContent(s.App.DeleteDocument(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
-}
-
-func (s *Server) purgeDocument(x *exchange) (answer, error) {
-	id, err := pathID[sheaf.DocumentID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	return noContent(s.App.PurgeDocument(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
-}
-
 func (s *Server) restoreDocument(x *exchange) (answer, error) {
 	id, err := pathID[sheaf.DocumentID](x)
 	if err != nil {
 		return answer{}, err
 	}
+	x.LiftDeadlines() // any number of documents may have been deleted with it
 	return once(x, shownDocument, func(c app.Caller) (sheaf.Document, error) {
 		return s.App.RestoreDocument(x.Request.Context(), c, id)
 	})
 }
+
+// wholeDocument reads the fields of POST and PUT.
+func wholeDocument(in *strict.Fields) (sheaf.DocumentChange, error) {
+	return documentChange(in, wholeMetadata)
+}
+
+// documentPatch reads the fields of PATCH.
+func documentPatch(in *strict.Fields) (sheaf.DocumentChange, error) {
+	return documentChange(in, mergedMetadata)
+}
+
+func shownText(d sheaf.DocumentText) answer { return resource(http.StatusOK, &d, d.Revision) }

@@ -13,12 +13,13 @@ import (
 
 // D40, D41: the whole record, everywhere the same.
 func TestDocument_Record(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		c := a.Workspace(sheaf.Pro).Client("")
 		r := c.POST(documents, `{"title":"One"}`).Want(t, 201)
 		id := r.Text(t, "id")
-		record := `{"id":"$id","title":"One","description":null,"project_id":null,"external_id":null,"url":null,"metadata":null,"version":1,"content_bytes":0,"content_sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"}`
+		record := `{"id":"$id","title":"One","description":null,"project_id":null,"parent_id":null,"sort_order":$order,"external_id":null,"url":null,"metadata":null,"version":1,"content_bytes":0,"content_sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"}`
+		record = strings.ReplaceAll(record, "$order", orderOf(r.JSON))
 		wantBody(t, r, record, "$id", id)
 		if got, want := r.Header.Get("Location"), a.Server.URL+at(documents, id); got != want {
 			t.Errorf("Location %q, want %q", got, want)
@@ -29,8 +30,8 @@ func TestDocument_Record(t *testing.T) {
 		a.Clock.Advance(time.Second)
 		es := emitted(t, c, func() {
 			r = c.PATCH(at(documents, id), fields{"title": "Two", "description": "d", "project_id": strings.ToUpper(p)}).Want(t, 200)
-			wantBody(t, r, `{"id":"$id","title":"Two","description":"d","project_id":"$p","external_id":null,"url":null,"metadata":null,"version":2,"content_bytes":0,"content_sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:01.000Z"}`,
-				"$id", id, "$p", p)
+			wantBody(t, r, `{"id":"$id","title":"Two","description":"d","project_id":"$p","parent_id":null,"sort_order":$order,"external_id":null,"url":null,"metadata":null,"version":2,"content_bytes":0,"content_sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:01.000Z"}`,
+				"$id", id, "$p", p, "$order", orderOf(r.JSON))
 		})
 		wantSame(t, "the change", typesOf(es), []string{"document.updated " + id})
 		wantJSON(t, "previous", es[0]["payload"].(fields)["previous"],
@@ -48,7 +49,7 @@ func TestDocument_Record(t *testing.T) {
 
 // D40: bounds and references.
 func TestDocument_RefusedFields(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		theirs := create(t, a.Workspace(sheaf.Pro).Client(""), projects, fields{"name": "x"})
 		id := create(t, c, documents, fields{"title": strings.Repeat("é", 200), "description": strings.Repeat("é", 2000), "project_id": nil})
@@ -157,7 +158,7 @@ func TestDocument_DeleteAndRestore(t *testing.T) {
 		a.Clock.Advance(time.Second)
 		es = emitted(t, c, func() {
 			r := c.POST(at(documents, id)+"/restore", nil).Want(t, 200)
-			wantBody(t, r, `{"id":"$id","title":"d","description":null,"project_id":"$p","external_id":null,"url":null,"metadata":null,"version":1,"content_bytes":0,"content_sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:02.000Z"}`, "$id", id, "$p", p)
+			wantBody(t, r, `{"id":"$id","title":"d","description":null,"project_id":"$p","parent_id":null,"sort_order":$order,"external_id":null,"url":null,"metadata":null,"version":1,"content_bytes":0,"content_sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:02.000Z"}`, "$id", id, "$p", p, "$order", orderOf(record))
 			// A body is ignored; one that is not deleted stays as it is.
 			wantBody(t, c.POST(at(documents, id)+"/restore", `{"title":"x"`).Want(t, 200), string(r.Body))
 		})

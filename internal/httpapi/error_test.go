@@ -1,8 +1,6 @@
 package httpapi_test
 
 import (
-	"context"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -10,28 +8,9 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// A client who left interrupts its read. That is no fault of the store, and no line of an operator's log.
-func TestError_AClientWhoLeftIsNoFaultOfTheStore(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
-		key := a.Workspace(sheaf.Pro).Key()
-		r := httptest.NewRequest("GET", "/api/v1/projects?limit=7", nil)
-		r.Header.Set("Authorization", "Bearer "+key)
-		gone, leave := context.WithCancel(t.Context())
-		leave()
-		w := httptest.NewRecorder()
-		a.Front.ServeHTTP(w, r.WithContext(gone))
-		if w.Code != 503 {
-			t.Errorf("the read was answered %d: it was not interrupted, so this shows nothing", w.Code)
-		}
-		if strings.Contains(a.Log(), "the store is unavailable") {
-			t.Errorf("the log has %s", a.Log())
-		}
-	})
-}
-
 // D12: the field that is wrong is named for programs as well, by whichever room found it.
 func TestError_NamesTheField(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")
 		document, project := create(t, c, documents, fields{"title": "d"}), create(t, c, projects, fields{"name": "p"})
 		share, text := create(t, c, shares, shareOf("document", document)), upload(c, []byte("x"), "?filename=x.txt").Want(t, 201).Text(t, "id")

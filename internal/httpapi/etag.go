@@ -10,36 +10,23 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// hashOf is short enough for a header and long enough not to collide by chance.
+// hashOf returns the first ten bytes of the SHA-256 of body in hex: short enough for a header, and long enough
+// not to collide by chance.
 func hashOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:10])
 }
 
-// resourceTag is the ETag of a single resource: its revision, by which If-Match asks, and the hash
-// of this very body, by which If-None-Match does.
+// resourceTag returns the ETag of a single resource: its revision, which If-Match compares, and the hash of the
+// body, which If-None-Match compares too.
 func resourceTag(revision int64, body []byte) string {
 	return `"` + strconv.FormatInt(revision, 10) + "-" + hashOf(body) + `"`
 }
 
-// pageTag is the ETag of exactly this page.
+// pageTag returns the ETag of an answer without a revision, such as a page of a list.
 func pageTag(body []byte) string { return `"` + hashOf(body) + `"` }
 
-// noneMatch reports whether the client's If-None-Match has the tag. The weak comparison applies: W/
-// is passed over.
-func noneMatch(h http.Header, tag string) bool {
-	for _, line := range h["If-None-Match"] {
-		for t := range strings.SplitSeq(line, ",") {
-			t = strings.TrimSpace(t)
-			if t == "*" || strings.TrimPrefix(t, "W/") == tag {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// matchOf reads If-Match. Only the revisions in it count; a weak tag, or one that is none of ours,
+// matchOf reads If-Match. Only the revisions in its tags are compared. A weak tag, or a tag of another form,
 // matches nothing.
 func matchOf(h http.Header) sheaf.Match {
 	lines := h["If-Match"]
@@ -59,8 +46,7 @@ func matchOf(h http.Header) sheaf.Match {
 	return m
 }
 
-// revisionOf reads the revision of a tag in the very form that resourceTag writes; whatever stands
-// for the hash is not compared.
+// revisionOf returns the revision of a tag that has the form of resourceTag. It ignores the hash.
 func revisionOf(tag string) (int64, bool) {
 	if len(tag) < 2 || tag[0] != '"' || tag[len(tag)-1] != '"' {
 		return 0, false

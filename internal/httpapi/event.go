@@ -14,17 +14,18 @@ func (s *Server) listEvents(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	page, err := s.App.Events(x.Request.Context(), x.caller, f)
+	page, err := s.App.Events(x.Request.Context(), x.Caller, f)
 	a := pageOf(page)
 	if f.After != "" {
-		a.page.goOnAfter(page)
+		a.page.continueAfter(page)
 	}
 	return a, err
 }
 
-// goOnAfter links by the last event instead of an offset, which cannot go with after. A reversed
-// page has none: later events are on no further page.
-func (l *pageLinks) goOnAfter(p sheaf.Page[sheaf.Event]) {
+// continueAfter makes the link to the next page use after instead of an offset, because the two exclude each
+// other. A page in descending order gets no link: its last event is the oldest, and after it come the events
+// that the page has already.
+func (l *pageLinks) continueAfter(p sheaf.Page[sheaf.Event]) {
 	if p.Desc || len(p.Items) == 0 {
 		l.more = false
 		return
@@ -32,7 +33,7 @@ func (l *pageLinks) goOnAfter(p sheaf.Page[sheaf.Event]) {
 	l.after = string(p.Items[len(p.Items)-1].ID)
 }
 
-// eventFilter reads what the list and the stream of events share of the query.
+// eventFilter reads the filters that the list and the stream of events share.
 func (x *exchange) eventFilter() (f sheaf.EventFilter, err error) {
 	if f.Paging, err = x.paging(); err != nil {
 		return f, err
@@ -58,13 +59,13 @@ func (x *exchange) eventFilter() (f sheaf.EventFilter, err error) {
 			return f, sheaf.InvalidField("after", "after must be an event's id, such as evt_0190b0a0-0000-7000-8000-000000000000")
 		}
 		if f.Offset != 0 {
-			return f, sheaf.InvalidField("offset", "offset must be 0 with after: take the last event's id as the next after")
+			return f, sheaf.InvalidField("offset", "offset must be 0 with after: send the last event's id as the next after")
 		}
 	}
 	return f, nil
 }
 
-// eventID reads the identifier of an event from the path. A text that is none is NotFound.
+// eventID returns the id of an event in the path. A malformed id is Invalid.
 func (x *exchange) eventID() (sheaf.EventID, error) {
 	id, ok := sheaf.ParseEventID(x.Request.PathValue("id"))
 	if !ok {
@@ -79,7 +80,7 @@ func (s *Server) getEvent(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	e, err := s.App.Event(x.Request.Context(), x.caller, id)
+	e, err := s.App.Event(x.Request.Context(), x.Caller, id)
 	return answer{status: http.StatusOK, body: e.Body, etag: resourceTag(1, e.Body)}, err
 }
 
@@ -88,12 +89,12 @@ func publishedEvent(e sheaf.Event) answer {
 		location: "/api/v1/events/" + string(e.ID)}
 }
 
-// publishEvent answers POST /api/v1/events. The size of the payload decides what it costs, so the rest of
-// the rate limit is asked after the body is read.
+// publishEvent answers POST /api/v1/events. The size of the payload decides its cost, so the rate limit is
+// charged for the rest after the body is read.
 func (s *Server) publishEvent(x *exchange, in *strict.Fields) (answer, error) {
 	event, err := newEvent(in)
 	if err == nil {
-		err = x.limitMore(sheaf.ReportCost(len(event.Payload)))
+		err = x.Charge(sheaf.ReportCost(len(event.Payload)))
 	}
 	if err != nil {
 		return answer{}, err

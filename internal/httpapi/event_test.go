@@ -19,7 +19,7 @@ import (
 // D61, D62: the envelope and the payload, in their order; the same bytes in the list, alone and
 // stored.
 func TestEvent_Record(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		ws := a.Workspace(sheaf.Pro)
 		c := ws.Client("")
@@ -193,7 +193,7 @@ func TestEvents_Filters(t *testing.T) {
 
 // D63: events of other parts, their payloads kept as they were sent.
 func TestEvents_Publish(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		ws := a.Workspace(sheaf.Pro)
 		c := ws.Client("")
@@ -232,7 +232,7 @@ func TestEvents_Publish(t *testing.T) {
 
 // D63: a payload of 262,144 bytes, as sent, and not one more.
 func TestEvents_PublishBound(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		payload := `{"é": "` + strings.Repeat("x", 262_144-10) + `"}`
 		if len(payload) != 262_144 {
@@ -249,7 +249,7 @@ func TestEvents_PublishBound(t *testing.T) {
 
 // D63: user_id is the key's user, or another of the workspace.
 func TestEvents_PublishForAUser(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
 		stranger := a.Workspace(sheaf.Pro).Owner
 		c := ws.Client("")
@@ -471,6 +471,9 @@ func (m *monkey) act() *apitest.Response {
 		return m.c.POST(one+"/move", fields{"folder_id": m.pool.any(folders, m.r), "parent_id": m.pool.any(folders, m.r)})
 	case 2, 3:
 		if list == documents {
+			if m.r.IntN(2) == 0 {
+				return m.c.PATCH(one, fields{"parent_id": m.pool.any(documents, m.r), "sort_order": m.r.IntN(3)})
+			}
 			return m.c.PATCH(one, fields{"project_id": m.pool.any(projects, m.r)})
 		}
 		return m.c.PATCH(one, fields{"sort_order": m.r.IntN(3), "color": []any{"#000000", "#ffffff", nil}[m.r.IntN(3)]})
@@ -483,8 +486,12 @@ func (m *monkey) act() *apitest.Response {
 }
 
 func (m *monkey) create(list string) *apitest.Response {
+	above := folders
+	if list == documents {
+		above = documents
+	}
 	r := m.c.POST(list, fields{"name": "n0", "title": "n0", "entity_type": []string{"project", "project", "branding"}[m.r.IntN(3)],
-		"parent_id": m.pool.any(folders, m.r), "folder_id": m.pool.any(folders, m.r), "project_id": m.pool.any(projects, m.r)})
+		"parent_id": m.pool.any(above, m.r), "folder_id": m.pool.any(folders, m.r), "project_id": m.pool.any(projects, m.r)})
 	if id, ok := r.JSON["id"].(string); ok {
 		m.pool.add(list, id)
 	}

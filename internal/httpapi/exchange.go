@@ -6,26 +6,18 @@ import (
 	"net/url"
 	"strconv"
 
-	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/door"
 	"sheaf.dev/internal/front"
-	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
-	"sheaf.dev/internal/tally"
 )
 
 // exchange is one request to the API and its answer, with its caller.
 type exchange struct {
-	*front.Exchange
+	door.Access
 	server *Server
-	tally  *tally.Counter // of the caller's workspace
-
-	secret     string // the key as it was sent
-	credential sheaf.Credential
-	caller     app.Caller
-	limit      ratewindow.Decision
-	query      strict.Query
-	body       []byte
+	query  strict.Query
+	body   []byte
 }
 
 // answer is what a handler returns. It may be cached and sent by several requests at once, so it must not be
@@ -34,15 +26,15 @@ type answer struct {
 	status   int
 	body     []byte
 	etag     string
-	location string   // a path; the base is added
-	media    []string // the Content-Type; nil is JSON
-	policy   []string // the Content-Security-Policy; nil is none
+	location string   // a path; base is prepended
+	media    []string // the Content-Type; nil: JSON
+	policy   []string // the Content-Security-Policy; nil: none
 	page     pageLinks
 	replayed bool
-	content  *sheaf.Medium // whose bytes are the body, instead of body
+	content  *sheaf.Medium // the medium whose bytes are sent instead of body; nil: none
 
-	headers    [2]string // of Etag and Content-Length
-	next, prev string    // paths; the base is added
+	headers    [2]string // values of Etag and Content-Length
+	next, prev string    // paths; base is prepended
 }
 
 // prepare computes the parts of the answer that are the same each time it is sent.
@@ -53,9 +45,6 @@ func (a *answer) prepare(u *url.URL) {
 	}
 }
 
-func (a *answer) etagHeader() []string   { return a.headers[:1:1] }
-func (a *answer) lengthHeader() []string { return a.headers[1:] }
-
 // errStreamed is returned by a handler that has answered by itself.
 var errStreamed = errors.New("the answer was streamed")
 
@@ -65,13 +54,13 @@ func (x *exchange) write(a *answer) {
 	x.DiscardBody()
 }
 
-// send sends the answer, or 304 when the client has it already.
+// send sends the answer, or 304 if the client has it already.
 func (x *exchange) send(a *answer) {
 	if a.content != nil {
 		x.sendContent(a.content)
 		return
 	}
-	if x.IsRead() { // what was written must be told
+	if x.IsRead() { // the answer to a change is never refused
 		if err := x.HoldAnswer(len(a.body)); err != nil {
 			x.fail(err)
 			return
@@ -79,7 +68,7 @@ func (x *exchange) send(a *answer) {
 	}
 	h := x.Header()
 	if a.etag != "" {
-		h["Etag"] = a.etagHeader()
+		h["Etag"] = a.headers[:1:1]
 	}
 	if a.location != "" {
 		h.Set("Location", x.base()+a.location)
@@ -88,7 +77,7 @@ func (x *exchange) send(a *answer) {
 		h.Set("Idempotent-Replayed", "true")
 	}
 	x.setLinks(a)
-	if a.etag != "" && a.status == http.StatusOK && x.IsRead() && noneMatch(x.Request.Header, a.etag) {
+	if a.etag != "" && a.status == http.StatusOK && x.IsRead() && front.HasTag(x.Request.Header, a.etag) {
 		x.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -103,7 +92,7 @@ func (x *exchange) send(a *answer) {
 	if a.policy != nil {
 		h["Content-Security-Policy"] = a.policy
 	}
-	h["Content-Length"] = a.lengthHeader()
+	h["Content-Length"] = a.headers[1:]
 	x.WriteHeader(a.status)
 	x.Write(a.body)
 }
@@ -113,17 +102,17 @@ var (
 	markdownType = []string{"text/markdown; charset=utf-8"}
 	plainType    = []string{"text/plain; charset=utf-8"}
 	htmlType     = []string{"text/html; charset=utf-8"}
-	// inertPolicy is for texts of users: they load nothing, run nothing, and have no origin.
+	// inertPolicy is for texts of users: in a browser they load nothing, run nothing, and have no origin.
 	inertPolicy = []string{"default-src 'none'; sandbox"}
 )
 
-// say prepares and writes an answer that does not come from a handler.
-func (x *exchange) say(a answer) {
+// reply prepares and writes an answer that does not come from a handler.
+func (x *exchange) reply(a answer) {
 	a.prepare(x.Request.URL)
 	x.write(&a)
 }
 
-// base returns the beginning of every absolute link.
+// base returns the base URL of absolute links.
 func (x *exchange) base() string {
 	if x.server.base != "" {
 		return x.server.base

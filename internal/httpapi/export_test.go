@@ -15,7 +15,7 @@ type Route struct {
 func (s *Server) Routes() []Route {
 	var out []Route
 	for _, r := range s.allRoutes() {
-		out = append(out, Route{r.method, r.path, r.need, r.oneOf, r.body(), r.public})
+		out = append(out, Route{r.method, r.path, r.need, r.oneOf, r.hasBody(), r.public})
 	}
 	return out
 }

@@ -113,7 +113,7 @@ func TestFilter_ByTheStateBeforeOrAfter(t *testing.T) {
 // D131: an id that the workspace does not have is 404, but for one that the filter had; what is no filter
 // is 400.
 func TestFilter_WhatItTakes(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		foreign := create(t, a.Workspace(sheaf.Pro).Client(""), projects, fields{"name": "theirs"})
 		c := a.Workspace(sheaf.Pro).Client("")
 		p := create(t, c, projects, fields{"name": "p"})

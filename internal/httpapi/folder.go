@@ -3,7 +3,6 @@ package httpapi
 import (
 	"net/http"
 
-	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
 )
@@ -31,26 +30,17 @@ func (s *Server) listFolders(x *exchange) (answer, error) {
 	if f.Sort, err = choice(x, "sort", projectSorts, "sort_order, name, created_at or updated_at"); err != nil {
 		return answer{}, err
 	}
-	page, err := s.App.Folders(x.Request.Context(), x.caller, f)
+	page, err := s.App.Folders(x.Request.Context(), x.Caller, f)
 	return pageOf(page), err
 }
 
-func (s *Server) getFolder(x *exchange) (answer, error) {
-	id, err := pathID[sheaf.FolderID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	f, err := s.App.Folder(x.Request.Context(), x.caller, id)
-	return shownFolder(f), err
-}
-
-// folderFields reads what PATCH writes.
+// folderFields reads the fields that PATCH can change.
 func folderFields(in *strict.Fields) (sheaf.FolderChange, error) {
 	return sheaf.FolderChange{Name: in.Text("name"), Color: in.Text("color"), SortOrder: in.Int32("sort_order"),
 		ExternalID: in.Text("external_id")}, in.Err()
 }
 
-// wholeFolder reads what POST and PUT write.
+// wholeFolder reads the fields of POST and PUT.
 func wholeFolder(in *strict.Fields) (sheaf.FolderChange, error) {
 	change, err := folderFields(in)
 	if err != nil {
@@ -67,65 +57,3 @@ func createdFolder(f sheaf.Folder) answer {
 }
 
 func shownFolder(f sheaf.Folder) answer { return resource(http.StatusOK, &f, f.Revision) }
-
-func (s *Server) createFolder(x *exchange, in *strict.Fields) (answer, error) {
-	change, err := wholeFolder(in)
-	if err != nil {
-		return answer{}, err
-	}
-	return once(x, createdFolder, func(c app.Caller) (sheaf.Folder, error) {
-		return s.App.CreateFolder(x.Request.Context(), c, change)
-	})
-}
-
-func (s *Server) putFolder(x *exchange, in *strict.Fields) (answer, error) {
-	id, err := x.externalID()
-	if err != nil {
-		return answer{}, err
-	}
-	change, err := wholeFolder(in)
-	if err != nil {
-		return answer{}, err
-	}
-	put, err := s.App.PutFolder(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
-	if put.Created {
-		return createdFolder(put.Record), err
-	}
-	return shownFolder(put.Record), err
-}
-
-func (s *Server) updateFolder(x *exchange, in *strict.Fields) (answer, error) {
-	id, err := pathID[sheaf.FolderID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	change, err := folderFields(in)
-	if err != nil {
-		return answer{}, err
-	}
-	f, err := s.App.UpdateFolder(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
-	return shownFolder(f), err
-}
-
-func (s *Server) deleteFolder(x *exchange) (answer, error) {
-	id, err := pathID[sheaf.FolderID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	x.TakeTime()
-	return noContent(s.App.DeleteFolder(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
-}
-
-func (s *Server) moveFolder(x *exchange, in *strict.Fields) (answer, error) {
-	id, err := pathID[sheaf.FolderID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	parent, err := target(in, "parent_id")
-	if err != nil {
-		return answer{}, err
-	}
-	return once(x, shownFolder, func(c app.Caller) (sheaf.Folder, error) {
-		return s.App.MoveFolder(x.Request.Context(), c, id, parent, matchOf(x.Request.Header))
-	})
-}

@@ -13,7 +13,7 @@ import (
 
 // D30, D35: the whole record, everywhere the same.
 func TestFolder_Record(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		c := a.Workspace(sheaf.Business).Client("")
 		r := c.POST(folders, `{"name":"Top","entity_type":"project","sort_order":4}`).Want(t, 201)
@@ -69,7 +69,7 @@ func TestFolder_RefusedFields(t *testing.T) {
 
 // D31: a subfolder has its parent's type; an unknown parent is 404.
 func TestFolder_Parents(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")
 		project := create(t, c, folders, fields{"name": "p", "entity_type": "project"})
 		branding := create(t, c, folders, fields{"name": "b", "entity_type": "branding"})
@@ -126,7 +126,7 @@ func TestFolders_List(t *testing.T) {
 
 // D34: PATCH writes name, color and sort_order; parent and type are read-only there.
 func TestFolder_Patch(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		c := a.Workspace(sheaf.Pro).Client("")
 		id := create(t, c, folders, fields{"name": "f", "entity_type": "project", "color": "#111111"})
@@ -266,7 +266,7 @@ func TestFolder_Delete(t *testing.T) {
 
 // D33: what each plan includes, on create, update and move; reading and deleting always.
 func TestFolder_Plans(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Business)
 		c := ws.Client("")
 		project := create(t, c, folders, fields{"name": "p", "entity_type": "project"})
@@ -315,7 +315,7 @@ func TestFolder_TreeHoldsUnderConcurrency(t *testing.T) {
 			x, y := folder("x", nil), folder("y", nil)
 			x2, y2 := folder("x2", x), folder("y2", y)
 			x3 := folder("x3", x2)
-			rs := answers(64, func(i int) *apitest.Response {
+			rs := apitest.Together(64, func(i int) *apitest.Response {
 				switch i % 8 {
 				case 0:
 					return c.POST(folders, fields{"name": "child of 2", "entity_type": "project", "parent_id": x2})
@@ -340,7 +340,7 @@ func TestFolder_TreeHoldsUnderConcurrency(t *testing.T) {
 					t.Errorf("round %d: got %d %s %v", round, r.Status, r.Body, r.Err)
 				}
 			}
-			if n := statuses(rs); n[201] == 0 || n[400] == 0 {
+			if n := apitest.Statuses(rs); n[201] == 0 || n[400] == 0 {
 				t.Errorf("round %d: no race was tried: %v", round, n)
 			}
 		}
@@ -375,12 +375,49 @@ func TestFolder_DepthUnderConcurrentCreates(t *testing.T) {
 		l1 := create(t, c, folders, fields{"name": "1", "entity_type": "project"})
 		l2 := create(t, c, folders, fields{"name": "2", "entity_type": "project", "parent_id": l1})
 		l3 := create(t, c, folders, fields{"name": "3", "entity_type": "project", "parent_id": l2})
-		rs := answers(64, func(i int) *apitest.Response {
+		rs := apitest.Together(64, func(i int) *apitest.Response {
 			return c.POST(folders, fields{"name": fmt.Sprint(i), "entity_type": "project", "parent_id": []string{l2, l3}[i%2]})
 		})
-		if n := statuses(rs); n[201] != 32 || n[400] != 32 {
+		if n := apitest.Statuses(rs); n[201] != 32 || n[400] != 32 {
 			t.Errorf("got %v", n)
 		}
 		checkTree(t, wholeList(t, c, folders, 100))
+	})
+}
+
+// A move that gives many folders another depth waits for its turn among the heavy writes. A small move does not.
+func TestFolder_MovingManyIsHeavy(t *testing.T) {
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Business)
+		c := ws.Client("")
+		top, small, parent := create(t, c, folders, fields{"name": "top", "entity_type": "project"}),
+			create(t, c, folders, fields{"name": "small", "entity_type": "project"}), create(t, c, folders, fields{"name": "parent", "entity_type": "project"})
+		below := create(t, c, folders, fields{"name": "below", "entity_type": "project", "parent_id": top})
+		var operations []fields
+		for i := range 100 {
+			operations = append(operations, fields{"action": "create", "resource_type": "folder",
+				"body": fields{"name": fmt.Sprint(i), "entity_type": "project", "parent_id": top}})
+		}
+		for range 5 {
+			c.POST("/api/v1/batch", fields{"operations": operations}).Want(t, 200)
+		}
+		leave := a.LockCascades(ws.ID)
+		moved := make(chan *apitest.Response)
+		go func() { moved <- c.POST(at(folders, top)+"/move", fields{"parent_id": parent}) }()
+		c.POST(at(folders, small)+"/move", fields{"parent_id": parent}).Want(t, 200)
+		select {
+		case r := <-moved:
+			t.Errorf("500 folders were moved beside another heavy write: %d", r.Status)
+			leave()
+		case <-time.After(200 * time.Millisecond): // a pause before checking that something did not happen
+			leave()
+			(<-moved).Want(t, 200)
+		}
+		if depth := c.GET(at(folders, below)).Want(t, 200).JSON["depth"]; depth != 3.0 {
+			t.Errorf("a folder below it is at depth %v", depth)
+		}
+		if v := a.Doctor(); len(v) > 0 {
+			t.Error(v)
+		}
 	})
 }

@@ -13,47 +13,18 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// Enter checks the key, the plan and the rate limit for another edge. Its requests count together with
-// those of the API. Enter returns the caller, or an error that may be shown to the client; then it has
-// set the headers of the answer.
-func (s *Server) Enter(shared *front.Exchange) (app.Caller, *sheaf.Error) {
-	x := &exchange{Exchange: shared, server: s}
-	if err := x.enter(); err != nil {
-		return app.Caller{}, x.refusal(err)
-	}
-	return x.caller, nil
-}
-
-// Refuse returns the error to show to the client of another edge, sets the headers that go with it, and
-// logs internal errors.
-func (s *Server) Refuse(shared *front.Exchange, err error) *sheaf.Error {
-	return (&exchange{Exchange: shared, server: s}).refusal(err)
-}
-
-// enter makes the checks before the route: key, plan and rate limit.
-func (x *exchange) enter() error {
-	if err := x.authenticate(); err != nil {
-		return err
-	}
-	x.tally = x.server.usage.note(&x.caller, x.Started)
-	if err := x.credential.Plan.AllowAPI(); err != nil {
-		return err
-	}
-	return x.limitRate()
-}
-
-// serveAPI makes the checks of enter, finds and calls the route, and writes its answer or error. The order
+// serveAPI admits the request, finds and calls the route, and writes its answer or error. The order
 // of all checks is that of the contract (D11).
 func (s *Server) serveAPI(x *exchange) {
-	if x.Request.Method == http.MethodOptions { // clients of tus ask before they have a key to send
+	if x.Request.Method == http.MethodOptions { // tus clients ask without a key
 		if route, _ := s.routes.Find(x.Exchange); route != nil && route.public {
 			x.Counted = route.counted
 			a, _ := route.do(x)
-			x.say(a)
+			x.reply(a)
 			return
 		}
 	}
-	if err := x.enter(); err != nil {
+	if err := x.Admit(); err != nil {
 		x.fail(err)
 		return
 	}
@@ -101,33 +72,33 @@ func (x *exchange) run(r *route) (*answer, error) {
 	return &a, nil
 }
 
-// authorize asks the gate for all that the route needs.
+// authorize returns nil if the caller has the scopes that the route needs.
 func (x *exchange) authorize(r *route) error {
 	for _, scope := range r.need {
-		if err := x.caller.Authorize(scope); err != nil {
-			x.lacksScope(r.need)
+		if err := x.Caller.Authorize(scope); err != nil {
+			x.ChallengeScopes(r.need)
 			return err
 		}
 	}
 	return x.authorizeOne(r.oneOf)
 }
 
-// authorizeOne asks the gate for any of the scopes; without scopes, for nothing.
+// authorizeOne returns nil if the caller has one of the scopes, or if there are none.
 func (x *exchange) authorizeOne(of []sheaf.Scope) (err error) {
 	for _, scope := range of {
-		if err = x.caller.Authorize(scope); err == nil {
+		if err = x.Caller.Authorize(scope); err == nil {
 			return nil
 		}
 	}
 	if err != nil {
-		x.lacksScope(of)
+		x.ChallengeScopes(of)
 	}
 	return err
 }
 
 // call reads the body that the route takes, and calls the route.
 func (x *exchange) call(r *route) (answer, error) {
-	if r.body() && !r.streams {
+	if r.hasBody() && !r.streams {
 		if err := x.readBody(); err != nil {
 			return answer{}, err
 		}
@@ -136,21 +107,21 @@ func (x *exchange) call(r *route) (answer, error) {
 	if x.query, err = strict.ParseQuery(x.Request.URL.RawQuery); err != nil {
 		return answer{}, err
 	}
-	if r.takesFile != nil {
-		return x.takeFile(r)
+	if r.doFile != nil {
+		return x.callWithFile(r)
 	}
 	if r.once {
-		if err := x.readIdempotencyKey(sha256.Sum256(x.body)); err != nil {
+		if err := x.readIdempotencyKey(x.body); err != nil {
 			return answer{}, err
 		}
 	}
 	switch {
-	case r.takesText != nil:
+	case r.doText != nil:
 		if err := x.checkTextType(); err != nil {
 			return answer{}, err
 		}
-		return r.takesText(x, string(x.body))
-	case r.takes == nil:
+		return r.doText(x, string(x.body))
+	case r.doJSON == nil:
 		return r.do(x)
 	}
 	if err := x.checkContentType(); err != nil {
@@ -163,7 +134,7 @@ func (x *exchange) call(r *route) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return r.takes(x, body.Fields())
+	return r.doJSON(x, body.Fields())
 }
 
 // readBody reads the whole body, at most front.MaxBody bytes.
@@ -180,7 +151,7 @@ func (x *exchange) readBody() (err error) {
 		return &sheaf.Error{Kind: sheaf.TooLarge, Code: sheaf.CodeTooLarge,
 			Text: "the body is larger than 10 MB (10,485,760 bytes): send less at once"}
 	}
-	return sheaf.Invalidf("body: it did not arrive whole: send it again")
+	return sheaf.Invalidf("body: it is incomplete: send it again")
 }
 
 // checkContentType refuses a body whose type is not JSON. PATCH follows JSON Merge Patch at one level, so
@@ -198,7 +169,7 @@ func (x *exchange) checkContentType() error {
 			return nil
 		}
 	}
-	return sheaf.Invalidf("Content-Type must be application/json, not %q: send JSON and say so", sheaf.Clip(t))
+	return sheaf.Invalidf("Content-Type must be application/json, not %q: send JSON with this header", sheaf.Clip(t))
 }
 
 // mediaType returns a Content-Type without its parameters, which may be malformed.
@@ -214,11 +185,12 @@ func (x *exchange) checkTextType() error {
 	case "", "text/markdown", "text/plain":
 		return nil
 	}
-	return sheaf.Invalidf("Content-Type must be text/markdown or text/plain, not %q: send the text itself and say so", sheaf.Clip(t))
+	return sheaf.Invalidf("Content-Type must be text/markdown or text/plain, not %q: send the text itself with one of these types", sheaf.Clip(t))
 }
 
-// readIdempotencyKey reads the Idempotency-Key, if there is one, into caller.Once. hash is that of the body.
-func (x *exchange) readIdempotencyKey(hash [sha256.Size]byte) error {
+// readIdempotencyKey reads the Idempotency-Key, if there is one, into caller.Once. A repetition must
+// have the same body.
+func (x *exchange) readIdempotencyKey(body []byte) error {
 	values, sent := x.Request.Header["Idempotency-Key"]
 	if !sent {
 		return nil
@@ -228,15 +200,16 @@ func (x *exchange) readIdempotencyKey(hash [sha256.Size]byte) error {
 	if len(key) < 1 || len(key) > 255 || !printable {
 		return sheaf.Invalidf("Idempotency-Key must be 1 to 255 printable ASCII characters, such as a UUID")
 	}
+	hash := sha256.Sum256(body)
 	// An id in the path is the same in either case.
-	x.caller.Once = &app.Once{Request: app.Request{Method: x.Request.Method, Path: strings.ToLower(x.Request.URL.Path), Key: key, BodyHash: hash[:]}}
+	x.Caller.Once = &app.Once{Request: app.Request{Method: x.Request.Method, Path: strings.ToLower(x.Request.URL.Path), Key: key, BodyHash: hash[:]}}
 	return nil
 }
 
 // once makes a call whose answer is stored for repetitions, without the values that are shown only once.
 func once[T any](x *exchange, encode func(T) answer, call func(app.Caller) (T, error)) (answer, error) {
-	if x.caller.Once != nil {
-		x.caller.Once.Seal = func(result any) app.Answer {
+	if x.Caller.Once != nil {
+		x.Caller.Once.Seal = func(result any) app.Answer {
 			v := result.(T)
 			if s, ok := result.(interface{ WithoutSecret() T }); ok {
 				v = s.WithoutSecret()
@@ -245,14 +218,14 @@ func once[T any](x *exchange, encode func(T) answer, call func(app.Caller) (T, e
 			return app.Answer{Status: a.status, Location: a.location, ETag: a.etag, Body: a.body}
 		}
 	}
-	v, err := call(x.caller)
+	v, err := call(x.Caller)
 	if err != nil {
 		return answer{}, err
 	}
 	return encode(v), nil
 }
 
-// pathID returns an identifier of the path in lower case.
+// pathID returns the id in the path, in lower case.
 func pathID[T ~string](x *exchange) (T, error) {
 	id, ok := sheaf.ParseUUID(x.Request.PathValue("id"))
 	if !ok {
@@ -261,7 +234,7 @@ func pathID[T ~string](x *exchange) (T, error) {
 	return T(id), nil
 }
 
-// queryID reads a parameter that is an identifier, or null.
+// queryID reads a parameter that is an id or null.
 func queryID[T ~string](x *exchange, name string) (sheaf.Opt[T], error) {
 	if !x.query.Has(name) {
 		return sheaf.Opt[T]{}, nil
@@ -277,7 +250,7 @@ func queryID[T ~string](x *exchange, name string) (sheaf.Opt[T], error) {
 	return sheaf.Some(T(id)), nil
 }
 
-// search reads q.
+// search reads the parameter q of a list.
 func (x *exchange) search() (string, error) {
 	if !x.query.Has("q") {
 		return "", nil
@@ -295,5 +268,5 @@ func resource(status int, r sheaf.Record, revision int64) answer {
 	return answer{status: status, body: body, etag: resourceTag(revision, body)}
 }
 
-// noContent is the answer to a deletion.
+// noContent returns the answer to a deletion.
 func noContent(err error) (answer, error) { return answer{status: http.StatusNoContent}, err }

@@ -86,7 +86,7 @@ func TestHealth_IsToldToOthers(t *testing.T) {
 // D132, and what hung a test of the client: another part may report an event under any identifier. One that
 // has a subscription's is not about it, and goes to it.
 func TestHealth_AnIdentifierOfAnotherPartIsNotTheSubscription(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")
 		broken := receiver(t, a)
 		broken.Always(500, "")
@@ -110,7 +110,7 @@ func eventTypes(ds []fields) (out []string) {
 
 // D132: two subscriptions that fail about each other come to an end.
 func TestHealth_OfEachOtherEnds(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")
 		broken := receiver(t, a)
 		broken.Always(500, "")

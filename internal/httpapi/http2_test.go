@@ -53,7 +53,7 @@ func TestBody_ThatIsRefusedIsNotWaitedFor(t *testing.T) {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
 			a := apitest.SQLite(t)
-			// Whoever waits for the body does so by the service's clock: for an hour.
+			// The service's clock decides how long the body is waited for: an hour.
 			a.Clock.Set(time.Now().Add(time.Hour))
 			ws := a.Workspace(sheaf.Pro)
 			server := httptest.NewUnstartedServer(a.Front)
@@ -75,7 +75,7 @@ func TestBody_ThatIsRefusedIsNotWaitedFor(t *testing.T) {
 					}
 					defer res.Body.Close()
 					body, err := io.ReadAll(res.Body)
-					done() // closing waits for whoever reads the request's body
+					done() // closing waits for the reader of the request's body
 					if err != nil || res.StatusCode != test.status || res.Proto != protocol || !bytes.Contains(body, []byte(`"code":`)) {
 						t.Errorf("got %s %d %s, %v", res.Proto, res.StatusCode, body, err)
 					}
@@ -191,8 +191,8 @@ func TestBody_ThatDoesNotArriveIsRefused(t *testing.T) {
 			}
 			defer res.Body.Close()
 			body, err := io.ReadAll(res.Body)
-			done() // closing waits for whoever reads the request's body
-			if err != nil || res.StatusCode != 400 || res.Proto != protocol || !bytes.Contains(body, []byte("VALIDATION_ERROR")) || !bytes.Contains(body, []byte("arrive")) {
+			done() // closing waits for the reader of the request's body
+			if err != nil || res.StatusCode != 400 || res.Proto != protocol || !bytes.Contains(body, []byte("VALIDATION_ERROR")) || !bytes.Contains(body, []byte("incomplete")) {
 				t.Errorf("got %s %d %s, %v", res.Proto, res.StatusCode, body, err)
 			}
 		})

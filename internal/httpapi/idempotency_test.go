@@ -130,7 +130,7 @@ func TestIdempotency_Concurrent(t *testing.T) {
 		es := emitted(t, c, func() {
 			replayed := 0
 			bodies := map[string]bool{}
-			for _, r := range answers(64, func(int) *apitest.Response { return c.POST(projects, `{"name":"p"}`, "Idempotency-Key: k") }) {
+			for _, r := range apitest.Together(64, func(int) *apitest.Response { return c.POST(projects, `{"name":"p"}`, "Idempotency-Key: k") }) {
 				r.Want(t, 201)
 				bodies[string(r.Body)] = true
 				if r.Header.Get("Idempotent-Replayed") == "true" {
@@ -145,10 +145,10 @@ func TestIdempotency_Concurrent(t *testing.T) {
 			t.Errorf("%d projects, %d events", n, len(es))
 		}
 		// Of 64 with different bodies one is done, the others are conflicts.
-		rs := answers(64, func(i int) *apitest.Response {
+		rs := apitest.Together(64, func(i int) *apitest.Response {
 			return c.POST(documents, fields{"title": fmt.Sprint(i)}, "Idempotency-Key: k")
 		})
-		if n := statuses(rs); n[201] != 1 || n[409] != 63 {
+		if n := apitest.Statuses(rs); n[201] != 1 || n[409] != 63 {
 			t.Errorf("got %v", n)
 		}
 	})
@@ -180,7 +180,7 @@ func TestIdempotency_BesideBatchesThatAreRefused(t *testing.T) {
 		}
 		for round := range 15 {
 			made, held := map[string]bool{}, map[string]bool{}
-			for i, r := range answers(16, func(i int) *apitest.Response {
+			for i, r := range apitest.Together(16, func(i int) *apitest.Response {
 				if i%2 == 0 {
 					return c.POST(projects, fields{"name": "p"}, fmt.Sprint("Idempotency-Key: k", round))
 				}

@@ -8,29 +8,8 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// listKeys answers GET /api/v1/api-keys.
-func (s *Server) listKeys(x *exchange) (answer, error) {
-	p, err := x.paging()
-	if err != nil {
-		return answer{}, err
-	}
-	page, err := s.App.Keys(x.Request.Context(), x.caller, p)
-	return pageOf(page), err
-}
-
 func createdKey(k sheaf.NewKey) answer {
 	return answer{status: http.StatusCreated, body: sheaf.AppendJSON(nil, &k), location: "/api/v1/api-keys"}
-}
-
-// createKey answers POST /api/v1/api-keys. Its answer alone shows the key.
-func (s *Server) createKey(x *exchange, in *strict.Fields) (answer, error) {
-	key, err := newKey(in)
-	if err != nil {
-		return answer{}, err
-	}
-	return once(x, createdKey, func(c app.Caller) (sheaf.NewKey, error) {
-		return s.App.CreateKey(x.Request.Context(), c, key)
-	})
 }
 
 // newKey reads the body of a new key.
@@ -50,7 +29,7 @@ func (s *Server) revokeKey(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return noContent(s.App.RevokeKey(x.Request.Context(), x.caller, id))
+	return noContent(s.App.RevokeKey(x.Request.Context(), x.Caller, id))
 }
 
 // identity is the answer of GET /api/v1/me.
@@ -59,9 +38,9 @@ type identity struct {
 	me app.Identity
 }
 
-// Fields writes who asks, with what the rate limit leaves.
+// Fields appends the key, its user and workspace, the rate limit and the storage.
 func (i *identity) Fields(o *sheaf.Object) {
-	c := &i.x.credential
+	c := &i.x.Credential
 	o.Record("key", &i.me.Key)
 	o.Record("user", &i.me.User)
 	o.Record("workspace", &sheaf.Workspace{ID: c.Workspace, Name: c.Name, Personal: c.Personal})
@@ -70,16 +49,16 @@ func (i *identity) Fields(o *sheaf.Object) {
 	o.Record("storage", &i.me.Storage)
 }
 
-// rateLimit is what is left of the limit after this request.
+// rateLimit is the rate limit of the key after this request.
 type rateLimit struct{ x *exchange }
 
 func (r rateLimit) Fields(o *sheaf.Object) {
-	o.Int("limit", int64(r.x.limit.Limit))
-	o.Int("remaining", int64(r.x.limit.Remaining))
-	o.Int("reset", int64(r.x.limit.Reset))
+	o.Int("limit", int64(r.x.Limit.Limit))
+	o.Int("remaining", int64(r.x.Limit.Remaining))
+	o.Int("reset", int64(r.x.Limit.Reset))
 }
 
 func (s *Server) me(x *exchange) (answer, error) {
-	me, err := s.App.Me(x.Request.Context(), x.caller)
+	me, err := s.App.Me(x.Request.Context(), x.Caller)
 	return answer{status: http.StatusOK, body: sheaf.AppendJSON(nil, &identity{x, me})}, err
 }

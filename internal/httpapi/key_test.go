@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"net/http/httptest"
 	"regexp"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"sheaf.dev/internal/app"
-	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
 	"sheaf.dev/internal/store"
@@ -19,7 +17,7 @@ import (
 
 // D50, D52: the record; the key itself is shown once.
 func TestKey_Record(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		ws := a.Workspace(sheaf.Pro)
 		first, k := ws.NewKey(nil)
@@ -70,78 +68,9 @@ func TestKey_RefusedFields(t *testing.T) {
 	}
 }
 
-// D50: the ways to send a key, and what is none.
-func TestKey_Authentication(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
-		secret := a.Workspace(sheaf.Pro).Key()
-		basic := func(s string) string { return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(s)) }
-		nobody := a.Client("")
-		for _, header := range []string{"Authorization: Bearer " + secret, "Authorization: bearer  " + secret, basic(secret + ":"), basic(secret + ":any:thing"), basic(secret)} {
-			nobody.GET(me, header).Want(t, 200)
-		}
-		mistyped := secret[:20] + swap(secret[20:21]) + secret[21:]
-		for _, header := range []string{
-			"Authorization: " + secret, "Authorization: Bearer", "Authorization: Token " + secret, "X-Api-Key: " + secret, "Cookie: session=" + secret,
-			"Cookie: Authorization=Bearer " + secret, "Authorization: Bearer " + mistyped, "Authorization: Bearer " + secret + "x", "Authorization: Bearer " + strings.ToUpper(secret),
-			"Authorization: Bearer " + sheaf.NewSecretKey(strings.NewReader(strings.Repeat("abcdefgh", 30))),
-			basic(":" + secret), basic("user:" + secret), "Authorization: Basic " + secret, "Authorization: Basic !!!",
-		} {
-			r := nobody.GET(me, header).WantError(t, 401, "UNAUTHORIZED")
-			if got := r.Header.Values("WWW-Authenticate"); len(got) != 1 || got[0] != "Bearer" && got[0] != `Bearer error="invalid_token"` {
-				t.Errorf("%s: WWW-Authenticate %q", header, got)
-			}
-			if strings.Contains(string(r.Body), secret[4:20]) {
-				t.Error("the error repeats the key")
-			}
-		}
-		// A typo is refused without a look-up, and the person is told that it is one.
-		nobody.GET(me, "Authorization: Bearer "+mistyped).WantError(t, 401, "UNAUTHORIZED", "mistyped")
-	})
-}
-
-// D14: what is wrong with the header is said in words, and never what the key would have been.
-func TestKey_SlipsAreNamed(t *testing.T) {
-	t.Parallel()
-	a := apitest.SQLite(t)
-	secret := a.Workspace(sheaf.Pro).Key()
-	basic := func(s string) string { return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(s)) }
-	for header, says := range map[string]string{
-		"Authorization: Bearer Bearer " + secret:    "Bearer stands twice",
-		"Authorization: bearer  bearer " + secret:   "Bearer stands twice",
-		"Authorization: " + secret:                  "Bearer is missing",
-		"Authorization: Bearer: " + secret:          "a colon",
-		"Authorization: Bearer":                     "no API key behind it",
-		"Authorization: Basic":                      "no API key behind it",
-		"Authorization: Token " + secret:            "neither Bearer nor Basic",
-		`Authorization: Bearer "` + secret + `"`:    "quotes or brackets",
-		"Authorization: Bearer <" + secret + ">":    "quotes or brackets",
-		"Authorization: Bearer <API_KEY>":           "variable",
-		"Authorization: Bearer {{ $json.key }}":     "variable",
-		"Authorization: Bearer $SHEAF_API_KEY":      "variable",
-		"Authorization: Bearer whsec_" + secret[4:]: "signing secret",
-		"X-Api-Key: " + secret:                      "X-Api-Key",
-		basic(":" + secret):                         "user name",
-		"Authorization: Basic " + secret:            "base64",
-		"Authorization: Bearer " + secret[:30]:      "copy it whole",
-		"Accept: */*":                               "an API key is needed",
-	} {
-		got := a.Client("").GET(me, header).WantError(t, 401, "UNAUTHORIZED", says)
-		if strings.Contains(string(got.Body), secret[4:20]) {
-			t.Errorf("%s: the error repeats the key", header)
-		}
-	}
-}
-
-func swap(s string) string {
-	if s == "a" {
-		return "b"
-	}
-	return "a"
-}
-
 // D51, D52: a key grants only what it holds, for no longer than itself.
 func TestKey_GrantsOnlyWhatItHolds(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		ws := a.Workspace(sheaf.Business)
 		until := morning.Add(time.Hour)
@@ -180,10 +109,10 @@ func TestKey_LimitUnderConcurrency(t *testing.T) {
 				ws := a.Workspace(plan)
 				c := ws.Client("")
 				later := a.Clock.Now().Add(time.Hour).UTC().Format(time.RFC3339)
-				rs := answers(64, func(i int) *apitest.Response {
+				rs := apitest.Together(64, func(i int) *apitest.Response {
 					return c.POST(keys, fields{"name": fmt.Sprint(i), "scopes": []string{"projects:read"}, "expires_at": later})
 				})
-				if n := statuses(rs); n[201] != most-1 || n[403] != 64-most+1 {
+				if n := apitest.Statuses(rs); n[201] != most-1 || n[403] != 64-most+1 {
 					t.Errorf("beside one key: %v", n)
 				}
 				secrets := map[string]bool{}
@@ -240,8 +169,8 @@ func TestKey_NoMoreThanSomeInAnHour(t *testing.T) {
 		a.Clock.Advance(3551 * time.Second) // the first one is an hour old
 		c.POST(keys, body).WantError(t, 429, "RATE_LIMITED", "1 seconds")
 		a.Clock.Advance(time.Second) // the second too, since the operator's own counts
-		rs := answers(8, func(int) *apitest.Response { return c.POST(keys, body) })
-		if n := statuses(rs); n[201] != 1 || n[429] != 7 {
+		rs := apitest.Together(8, func(int) *apitest.Response { return c.POST(keys, body) })
+		if n := apitest.Statuses(rs); n[201] != 1 || n[429] != 7 {
 			t.Errorf("of 8 at once, when one may be made: %v", n)
 		}
 	})
@@ -250,7 +179,7 @@ func TestKey_NoMoreThanSomeInAnHour(t *testing.T) {
 // D33, D55: a smaller plan ends nothing that there is; on free no key can be made, and none opens
 // the API.
 func TestKey_OnASmallerPlan(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Business)
 		var clients []*apitest.Client
 		for range 7 {
@@ -308,7 +237,7 @@ func TestKey_RevokedAtOnce(t *testing.T) {
 
 // D52a: who am I, for any key of a paid plan.
 func TestMe(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		ws := a.Workspace(sheaf.Business, func(w *app.NewWorkspace) { w.Name, w.OwnerEmail, w.Personal = "Ada's", "ada@example.com", true })
 		secret, k := ws.NewKey(func(k *sheaf.Key) { k.Scopes = sheaf.Scopes{sheaf.DocumentsRead} })
@@ -392,7 +321,7 @@ func TestNodes_ShareOneDatabase(t *testing.T) {
 	}
 	defer s.Close()
 	rules := app.New(app.Config{Store: s, Now: a.Clock.Now, Random: strings.NewReader("")})
-	node := apitest.Serve(httpapi.Config{App: rules, Log: a.Options.Log, Now: a.Clock.Now, RateLimit: func(sheaf.Plan) int { return 0 }})
+	node := a.Serve(rules)
 	ws := a.Workspace(sheaf.Pro)
 	secret, k := ws.NewKey(nil)
 	c := a.Client(secret)
@@ -423,7 +352,7 @@ func TestNodes_ShareOneDatabase(t *testing.T) {
 // D53: the credential of the webhook endpoints is a key with their own scopes; no other scope will
 // do.
 func TestKey_ScopesOfWebhooks(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		const subscriptions = "/api/webhooks/subscriptions"
 		ws := a.Workspace(sheaf.Pro)
 		body := fields{"name": "w", "url": "https://example.com/hook", "events": []string{"project.created"}}
@@ -453,4 +382,18 @@ func TestKey_ScopesOfWebhooks(t *testing.T) {
 		}
 		writer.DELETE(one).Want(t, 204)
 	})
+}
+
+// D52a, D54: me tells the same as the headers.
+func TestRateLimit_InMe(t *testing.T) {
+	a := apitest.SQLite(t, apitest.PlanLimits)
+	a.Clock.Set(morning)
+	c := a.Workspace(sheaf.Pro).Client("")
+	for i := range 100 {
+		r := c.GET(me).Want(t, 200)
+		want := fmt.Sprintf(`"plan":"pro","rate_limit":{"limit":100,"remaining":%d,"reset":%s},"storage":{"used":0,"quota":null}}`, 99-i, r.Header.Get("RateLimit-Reset"))
+		if !strings.HasSuffix(string(r.Body), want) {
+			t.Fatalf("got %s, want …%s", r.Body, want)
+		}
+	}
 }

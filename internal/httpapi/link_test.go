@@ -41,7 +41,7 @@ func links(t *testing.T, r *apitest.Response) map[string]string {
 
 // D17: following next reads everything once, and following prev from there leads back.
 func TestLink_WalksAList(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		var made []string
 		for i := range 7 {
@@ -109,7 +109,7 @@ func TestLink_KeepsTheQuery(t *testing.T) {
 
 // D17, D63a: behind after the offset must be 0, so that the next page begins after the last event.
 func TestLink_FollowsTheEventsAfterOne(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		for range 6 {
 			c.POST("/api/v1/projects", `{"name":"a"}`).Want(t, 201)
@@ -145,7 +145,7 @@ func TestLink_BeginsWithTheAddressOfTheService(t *testing.T) {
 		want    string
 	}{
 		"the Host":                       {nil, []string{"Host: inner:8080"}, "http://inner:8080"},
-		"nobody is trusted":              {nil, forwarded, "http://inner:8080"},
+		"no proxy is trusted":            {nil, forwarded, "http://inner:8080"},
 		"another is trusted":             {[]apitest.Option{trust("10.0.0.0/8")}, forwarded, "http://inner:8080"},
 		"the proxy is trusted":           {[]apitest.Option{trust("127.0.0.0/8")}, forwarded, "https://docs.example.com"},
 		"a list that the proxy added to": {[]apitest.Option{trust("127.0.0.1/32")}, []string{"Host: in", "X-Forwarded-Proto: http, https", "X-Forwarded-Host: evil.example, b.example"}, "https://b.example"},

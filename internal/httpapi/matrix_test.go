@@ -26,6 +26,7 @@ GET /api/v1/projects/{id}: projects:read
 PATCH /api/v1/projects/{id}: projects:write
 DELETE /api/v1/projects/{id}: projects:write
 POST /api/v1/projects/{id}/move: projects:write
+GET /api/v1/projects/{id}/tree: projects:read documents:read
 GET /api/v1/folders: projects:read
 POST /api/v1/folders: projects:write
 PUT /api/v1/folders: projects:write
@@ -46,6 +47,7 @@ DELETE /api/v1/documents/{id}/permanent: documents:write
 GET /api/v1/documents/{id}: documents:read
 PATCH /api/v1/documents/{id}: documents:write
 DELETE /api/v1/documents/{id}: documents:write
+POST /api/v1/documents/{id}/move: documents:write
 POST /api/v1/documents/{id}/restore: documents:write
 GET /api/v1/documents/{id}/content: documents:read
 PUT /api/v1/documents/{id}/content: documents:write
@@ -95,7 +97,7 @@ GET /api/v1/me: any key
 GET /api/v1/icons: any key
 `
 
-// Whoever builds on the API finds every route in the contract, with what it needs.
+// The contract has every route of the API, with what it needs.
 func TestRoutes_AreInTheContract(t *testing.T) {
 	page, err := os.ReadFile("../../docs/contract.md")
 	if err != nil {
@@ -206,7 +208,7 @@ func wantRefusal(t *testing.T, r httpapi.Route, got *apitest.Response, status in
 
 // D8, D11, D50, D51, D53, D121: every route, with every sort of key that opens nothing.
 func TestRoutes_RefuseEveryKeyThatMayNot(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Business)
 		c := ws.Client("")
 		ids := resources(t, c)
@@ -307,6 +309,11 @@ func TestReferences_ForeignIDIsAsAnUnknownOne(t *testing.T) {
 			{"PATCH", "/api/v1/projects/" + own["projects"], `{"folder_id":"%s"}`, "folders", 404},
 			{"POST", "/api/v1/projects/" + own["projects"] + "/move", `{"folder_id":"%s"}`, "folders", 404},
 			{"POST", "/api/v1/folders", `{"name":"n","entity_type":"project","parent_id":"%s"}`, "folders", 404},
+			{"PATCH", "/api/v1/documents/" + own["documents"], `{"parent_id":"%s"}`, "documents", 404},
+			{"POST", "/api/v1/documents", `{"title":"x","parent_id":"%s"}`, "documents", 404},
+			{"POST", "/api/v1/documents/" + own["documents"] + "/move", `{"project_id":"%s"}`, "projects", 404},
+			{"POST", "/api/v1/documents/" + own["documents"] + "/move", `{"parent_id":"%s"}`, "documents", 404},
+			{"POST", "/api/v1/documents/" + own["documents"] + "/move", `{"before_id":"%s"}`, "documents", 404},
 			{"POST", "/api/v1/folders/" + own["folders"] + "/move", `{"parent_id":"%s"}`, "folders", 404},
 			{"POST", "/api/v1/documents", `{"title":"t","project_id":"%s"}`, "projects", 404},
 			{"PATCH", "/api/v1/documents/" + own["documents"], `{"project_id":"%s"}`, "projects", 404},

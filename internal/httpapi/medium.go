@@ -24,17 +24,8 @@ func (s *Server) listMedia(x *exchange) (answer, error) {
 			return answer{}, err
 		}
 	}
-	page, err := s.App.Media(x.Request.Context(), x.caller, f)
+	page, err := s.App.Media(x.Request.Context(), x.Caller, f)
 	return pageOf(page), err
-}
-
-func (s *Server) getMedium(x *exchange) (answer, error) {
-	id, err := pathID[sheaf.MediumID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	m, err := s.App.Medium(x.Request.Context(), x.caller, id)
-	return shownMedium(m), err
 }
 
 func shownMedium(m sheaf.Medium) answer { return resource(http.StatusOK, &m, m.Revision) }
@@ -51,42 +42,25 @@ func (s *Server) uploadMedium(x *exchange, in app.NewMedium) (answer, error) {
 	})
 }
 
-func (s *Server) updateMedium(x *exchange, in *strict.Fields) (answer, error) {
-	id, err := pathID[sheaf.MediumID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	change := sheaf.MediumChange{Filename: in.Text("filename"), DocumentID: strict.ID[sheaf.DocumentID](in, "document_id")}
-	if err := in.Err(); err != nil {
-		return answer{}, err
-	}
-	m, err := s.App.ChangeMedium(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
-	return shownMedium(m), err
+func mediumChange(in *strict.Fields) (sheaf.MediumChange, error) {
+	return sheaf.MediumChange{Filename: in.Text("filename"), DocumentID: strict.ID[sheaf.DocumentID](in, "document_id")}, in.Err()
 }
 
-func (s *Server) deleteMedium(x *exchange) (answer, error) {
-	id, err := pathID[sheaf.MediumID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	return noContent(s.App.DeleteMedium(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
-}
-
-// mediumContent answers with the bytes, or the part of them that was asked for. What is kept of the answer
-// is the medium alone.
+// mediumContent answers with the bytes of a medium, or the requested range. The cache keeps only the record of
+// the medium, not its bytes.
 func (s *Server) mediumContent(x *exchange) (answer, error) {
 	id, err := pathID[sheaf.MediumID](x)
 	if err != nil {
 		return answer{}, err
 	}
-	m, err := s.App.Medium(x.Request.Context(), x.caller, id)
+	m, err := s.App.Medium(x.Request.Context(), x.Caller, id)
 	return answer{status: http.StatusOK, content: &m}, err
 }
 
-// sendContent sends the bytes of a medium. One that was deleted since its version was read is NotFound
-// from when its bytes are gone.
+// sendContent sends the bytes of a medium. If the medium was deleted after m was read, and its bytes are
+// removed, the answer is 404.
 func (x *exchange) sendContent(m *sheaf.Medium) {
-	content, err := x.server.App.ContentOf(x.Request.Context(), x.caller, *m)
+	content, err := x.server.App.ContentOf(x.Request.Context(), x.Caller, *m)
 	if err != nil {
 		x.fail(err)
 		return

@@ -39,7 +39,7 @@ func picture(t testing.TB, w, h int) []byte {
 	return b.Bytes()
 }
 
-// form returns a body of these fields, of which file is one, and its Content-Type.
+// form returns a body with the file and these fields, and its Content-Type.
 func form(t testing.TB, file []byte, name string, fields ...string) (body []byte, header string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -140,7 +140,7 @@ func TestMedium_RefusedUploads(t *testing.T) {
 			text   string
 		}{
 			"empty":                       {[]byte{}, "Content-Type: image/png", "file"},
-			"truncated":                   {whole[:len(whole)-20], header, "whole"},
+			"truncated":                   {whole[:len(whole)-20], header, "incomplete"},
 			"torn in its head":            {whole[:30], header, "file"},
 			"no form":                     {file, header, "file"},
 			"no boundary":                 {whole, "Content-Type: multipart/form-data", "boundary"},
@@ -632,7 +632,7 @@ func TestMedium_BytesThatCannotBeReached(t *testing.T) {
 		if err := a.App.Operator().SettleMedia(t.Context()); err != nil {
 			t.Error(err)
 		}
-		wantStored(t, a, ws.ID, 1) // whoever deleted it may still be at it
+		wantStored(t, a, ws.ID, 1) // the request that deleted it may still be at work
 		a.Clock.Advance(2 * time.Minute)
 		if err := a.App.Operator().SettleMedia(t.Context()); err != nil {
 			t.Error(err)
@@ -660,7 +660,7 @@ func TestMedium_WhileTheServiceOfItsBucketIsGone(t *testing.T) {
 		at := begin(t, c, 100)
 		file := randomBytes(100)
 		service.Stop()
-		const text = "where this service keeps its files"
+		const text = "the storage of media"
 		upload(c, []byte("second"), "").WantError(t, 503, "UNAVAILABLE", text)
 		piece(c, at, 0, file).WantError(t, 503, "UNAVAILABLE", text)
 		c.GET(made.Text(t, "url")).WantError(t, 503, "UNAVAILABLE", text)

@@ -16,33 +16,32 @@ import (
 )
 
 const (
-	// maxParts bounds the parts of a form, and maxField the bytes of one that is no file.
+	// maxParts bounds the number of parts of a form, and maxField the bytes of each part but the file.
 	maxParts = 32
 	maxField = 4 << 10
 )
 
-// takeFile calls a route that takes a file: the body itself, or the part of a form that is called
-// file.
-func (x *exchange) takeFile(r *route) (answer, error) {
+// callWithFile calls a route that takes a file: the body itself, or the part of a form that is named file.
+func (x *exchange) callWithFile(r *route) (answer, error) {
 	in, err := x.readFile()
 	if err != nil {
 		return answer{}, err
 	}
-	// A program that repeats a form separates its parts by another text each time: what must be the
-	// same are the file and the fields.
-	if err := x.readIdempotencyKey(fileHash(in)); err != nil {
+	// A repeated form may have another boundary, so the whole body may differ. Only the file and the
+	// fields must be the same.
+	if err := x.readIdempotencyKey(fileIdentity(in)); err != nil {
 		return answer{}, err
 	}
-	return r.takesFile(x, in)
+	return r.doFile(x, in)
 }
 
-// fileHash is what a repetition of an upload must have in common with the first.
-func fileHash(in app.NewMedium) [sha256.Size]byte {
+// fileIdentity returns the parts of an upload that a repetition with the same Idempotency-Key must repeat.
+func fileIdentity(in app.NewMedium) []byte {
 	document := ""
 	if in.DocumentID != nil {
 		document = string(*in.DocumentID)
 	}
-	return sha256.Sum256(fmt.Appendf(nil, "%x %s %s", in.SHA256, document, in.Filename))
+	return fmt.Appendf(nil, "%x %s %s", in.SHA256, document, in.Filename)
 }
 
 // readFile reads the file and its fields from the body and the query.
@@ -61,31 +60,31 @@ func (x *exchange) readFile() (in app.NewMedium, err error) {
 	if form.document != "" && form.document != "null" {
 		id, ok := sheaf.ParseUUID(form.document)
 		if !ok {
-			return in, sheaf.InvalidField("document_id", "document_id must be a UUID, or be left out for a file of no document")
+			return in, sheaf.InvalidField("document_id", "document_id must be a UUID, or be left out if the file belongs to no document")
 		}
 		in.DocumentID = (*sheaf.DocumentID)(&id)
 	}
 	return in, nil
 }
 
-// fileForm is what a body of several parts holds. The file is hashed and not copied: it is read from
-// the body once more when it is stored.
+// fileForm has the fields of an upload. The file is hashed but not copied: open reads it from the body again
+// when it is stored.
 type fileForm struct {
 	filename, document string
-	named              bool // filename came in a field of its own, which the name of the part does not replace
+	named              bool // filename comes from its own field, so the name in the part of the file is ignored
 	bytes              int64
 	sum                [sha256.Size]byte
-	open               func() io.Reader // nil: there is no file
+	open               func() io.Reader // nil: no file yet
 }
 
-// errForm refuses a form that is not whole.
-var errForm = sheaf.Invalidf("body: it is no multipart/form-data, or did not arrive whole: send the file again, as the part file")
+// errForm is the error for a malformed or incomplete form.
+var errForm = sheaf.Invalidf("body: it is not multipart/form-data, or is incomplete: send the file again, as the part named file")
 
-// read reads a body of that Content-Type.
+// read parses a body of type multipart/form-data.
 func (f *fileForm) read(body []byte, contentType string) error {
 	_, params, err := mime.ParseMediaType(contentType)
 	if err != nil || params["boundary"] == "" {
-		return sheaf.Invalidf("Content-Type: multipart/form-data must name its boundary: let the program that makes the form say it")
+		return sheaf.Invalidf("Content-Type: multipart/form-data must name its boundary: let your HTTP library set this header")
 	}
 	parts := func() *multipart.Reader { return multipart.NewReader(bytes.NewReader(body), params["boundary"]) }
 	f.named = f.filename != ""
@@ -111,7 +110,7 @@ func (f *fileForm) read(body []byte, contentType string) error {
 	return nil
 }
 
-// nthPart returns the bytes of a part that was read before, so that it is there.
+// nthPart returns the bytes of part n, counted from 0. The part must exist.
 func nthPart(r *multipart.Reader, n int) io.Reader {
 	for {
 		part, err := r.NextRawPart()
@@ -125,8 +124,8 @@ func nthPart(r *multipart.Reader, n int) io.Reader {
 	}
 }
 
-// part reads one part; again opens it anew. Parts of other names are passed over, as unknown fields
-// are everywhere.
+// part reads one part; again opens the same part a second time. Parts of other names are ignored, as unknown
+// fields are everywhere.
 func (f *fileForm) part(p *multipart.Part, again func() io.Reader) (err error) {
 	switch p.FormName() {
 	case "file":
@@ -144,7 +143,7 @@ func (f *fileForm) part(p *multipart.Part, again func() io.Reader) (err error) {
 	return err
 }
 
-// file hashes the file.
+// file hashes the part with the file, and notes its name.
 func (f *fileForm) file(p *multipart.Part, again func() io.Reader) error {
 	if f.open != nil {
 		return sheaf.InvalidField("file", "file was sent twice: send one file in a request")
@@ -166,7 +165,7 @@ func (f *fileForm) file(p *multipart.Part, again func() io.Reader) error {
 	return nil
 }
 
-// baseName is the name that a part gives its file, without the path that some programs send along.
+// baseName returns the file name of a part, without the path that some programs send.
 func baseName(p *multipart.Part) string {
 	_, params, err := mime.ParseMediaType(p.Header.Get("Content-Disposition"))
 	if err != nil {
@@ -176,7 +175,7 @@ func baseName(p *multipart.Part) string {
 	return name[strings.LastIndexAny(name, `/\`)+1:]
 }
 
-// field reads a part that is a short text.
+// field reads a text of at most maxField bytes.
 func field(p *multipart.Part) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(p, maxField+1))
 	switch {

@@ -77,15 +77,8 @@ func together(n int, act func(i int)) {
 	wg.Wait()
 }
 
-// answers sends n requests at once and returns their answers.
-func answers(n int, send func(i int) *apitest.Response) []*apitest.Response {
-	out := make([]*apitest.Response, n)
-	together(n, func(i int) { out[i] = send(i) })
-	return out
-}
-
-// holdForAMoment keeps the workspace, as a write does that takes its time, while others come: whoever
-// asks before its own turn learns what there was before all of them. freed waits for the end of it.
+// holdForAMoment locks the workspace, as a slow write does, while other requests arrive: one that reads
+// before its own turn sees the state before all of them. freed waits for the end of it.
 func holdForAMoment(t *testing.T, a *apitest.API, ws *apitest.Workspace) (freed func()) {
 	held := make(chan struct{})
 	begun := sync.OnceFunc(func() { close(held) })
@@ -105,15 +98,6 @@ func holdForAMoment(t *testing.T, a *apitest.API, ws *apitest.Workspace) (freed 
 	})
 	<-held
 	return writer.Wait
-}
-
-// statuses counts the answers by status.
-func statuses(rs []*apitest.Response) map[int]int {
-	out := map[int]int{}
-	for _, r := range rs {
-		out[r.Status]++
-	}
-	return out
 }
 
 // create posts the body to a list's path and returns the new resource's id.

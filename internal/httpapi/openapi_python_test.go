@@ -216,7 +216,7 @@ func (p *python) each(schemas []any, name string) (out []string) {
 
 func last(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }
 
-// words are the types of a schema, of which there may be one or several.
+// words returns the one or more types of a schema.
 func words(v any) (out []string) {
 	switch v := v.(type) {
 	case string:

@@ -56,7 +56,7 @@ const orderLimit = 40 // more than a test makes with any other key
 // D11: of several faults the first in the order is answered.
 func TestOrderOfChecks(t *testing.T) {
 	limit := func(c *apitest.Config) { c.RateLimit = func(sheaf.Plan) int { return orderLimit } }
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Freeze()
 		w := newWorld(t, a)
 		huge := bodyOf(front.MaxBody + 1)

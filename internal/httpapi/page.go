@@ -9,7 +9,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// maxOffset is the largest integer that every JSON reader has exactly: offsets are echoed.
+// maxOffset is the largest integer that every JSON parser represents exactly. Answers repeat the offset.
 const maxOffset = 1<<53 - 1
 
 // paging reads limit, offset and order.
@@ -26,7 +26,8 @@ func (x *exchange) paging() (sheaf.Paging, error) {
 	return sheaf.Paging{Limit: limit, Offset: offset, Desc: desc}, err
 }
 
-// choice reads a parameter that has few values; absent is the zero value.
+// choice reads a parameter whose value must be one of values. It returns the zero value if the parameter is
+// missing. The error text names `wanted`.
 func choice[T any](x *exchange, name string, values map[string]T, wanted string) (T, error) {
 	var none T
 	if !x.query.Has(name) {
@@ -39,13 +40,13 @@ func choice[T any](x *exchange, name string, values map[string]T, wanted string)
 	return v, nil
 }
 
-// record is a pointer to a T that can append itself.
+// record is a pointer to a T that implements sheaf.Record.
 type record[T any] interface {
 	*T
 	sheaf.Record
 }
 
-// pageOf encodes a page in its envelope.
+// pageOf encodes a page of a list with its total, limit and offset.
 func pageOf[T any, P record[T]](p sheaf.Page[T]) answer {
 	b := []byte(`{"data":[`)
 	for i := range p.Items {
@@ -54,7 +55,7 @@ func pageOf[T any, P record[T]](p sheaf.Page[T]) answer {
 		}
 		b = sheaf.AppendJSON(b, P(&p.Items[i]))
 		if i == 0 {
-			b = slices.Grow(b, len(b)*len(p.Items)) // the others are about as long
+			b = slices.Grow(b, len(b)*len(p.Items)) // the others are about as long as the first
 		}
 	}
 	b = append(b, `],"total":`...)
@@ -67,34 +68,34 @@ func pageOf[T any, P record[T]](p sheaf.Page[T]) answer {
 	return answer{status: http.StatusOK, body: b, etag: pageTag(b), page: pageLinks{limit: p.Limit, offset: p.Offset, more: p.More()}}
 }
 
-// pageLinks is what Link needs to know; a limit of 0 is no page.
+// pageLinks has the values from which the header Link is made. If limit is 0, the answer is no page of a list.
 type pageLinks struct {
 	limit, offset int
 	more          bool
-	after         string // the event behind which the next page begins; empty to go by offset
+	after         string // the last event of the page; empty: the next page is found by its offset
 }
 
-// next is where the following page begins, or empty behind the last.
+// next returns the path of the next page, or "" on the last page.
 func (p pageLinks) next(u *url.URL) string {
 	switch {
 	case !p.more:
 		return ""
 	case p.after != "":
-		return p.beginning(u, "after", p.after)
+		return p.startingAt(u, "after", p.after)
 	}
-	return p.beginning(u, "offset", strconv.Itoa(p.offset+p.limit))
+	return p.startingAt(u, "offset", strconv.Itoa(p.offset+p.limit))
 }
 
-// prev is where the page before begins, or empty before the first.
+// prev returns the path of the previous page, or "" on the first page.
 func (p pageLinks) prev(u *url.URL) string {
 	if p.offset == 0 {
 		return ""
 	}
-	return p.beginning(u, "offset", strconv.Itoa(max(0, p.offset-p.limit)))
+	return p.startingAt(u, "offset", strconv.Itoa(max(0, p.offset-p.limit)))
 }
 
-// beginning is the request's own address with another place to begin at.
-func (p pageLinks) beginning(u *url.URL, name, at string) string {
+// startingAt returns the path and query of the request, with its parameter `name` set to `at`.
+func (p pageLinks) startingAt(u *url.URL, name, at string) string {
 	q, _ := url.ParseQuery(u.RawQuery)
 	for name, values := range q {
 		q[name] = values[len(values)-1:]
@@ -104,7 +105,7 @@ func (p pageLinks) beginning(u *url.URL, name, at string) string {
 	return u.EscapedPath() + "?" + q.Encode()
 }
 
-// setLinks adds Link: next unless this is the last page, prev unless the first.
+// setLinks sets the header Link with the next and the previous page, if there are any.
 func (x *exchange) setLinks(a *answer) {
 	if a.next == "" && a.prev == "" {
 		return

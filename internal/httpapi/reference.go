@@ -7,7 +7,7 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// references reads external_id and updated_since of a list.
+// references reads the parameters external_id and updated_since of a list.
 func (x *exchange) references() (externalID string, since *time.Time, err error) {
 	if x.query.Has("external_id") {
 		if externalID, err = x.externalID(); err != nil {
@@ -18,16 +18,16 @@ func (x *exchange) references() (externalID string, since *time.Time, err error)
 	return externalID, since, err
 }
 
-// externalID reads external_id of the query, which must be there.
+// externalID reads the required parameter external_id.
 func (x *exchange) externalID() (string, error) {
 	if !x.query.Has("external_id") {
-		return "", sheaf.InvalidField("external_id", "external_id is required in the query: PUT %s?external_id=…, with what your system calls it", x.Request.URL.Path)
+		return "", sheaf.InvalidField("external_id", "external_id is required in the query: PUT %s?external_id=…, with your system's id for it", x.Request.URL.Path)
 	}
 	id := x.query.Text("external_id")
 	return id, sheaf.CheckExternalID(id)
 }
 
-// since reads a time of the query from which on something is wanted; nil when it is not there.
+// since reads a parameter that is a time, rounded up to milliseconds. It returns nil if the parameter is missing.
 func (x *exchange) since(name string) (*time.Time, error) {
 	if !x.query.Has(name) {
 		return nil, nil
@@ -36,7 +36,7 @@ func (x *exchange) since(name string) (*time.Time, error) {
 	if err != nil {
 		return nil, sheaf.InvalidField(name, "%s %s", name, err)
 	}
-	// Times are kept in milliseconds: what lies between two of them begins with the next.
+	// Stored times have whole milliseconds, so the first at or after t is at the next millisecond.
 	if whole := t.Truncate(time.Millisecond); whole.Before(t) {
 		t = whole.Add(time.Millisecond)
 	}
@@ -46,7 +46,7 @@ func (x *exchange) since(name string) (*time.Time, error) {
 // A metadataReader reads metadata from a body.
 type metadataReader func(*strict.Fields) sheaf.Opt[sheaf.MetadataChange]
 
-// wholeMetadata reads all that a record is to have, as POST and PUT write it.
+// wholeMetadata reads metadata that replaces all entries of a record, as POST and PUT do.
 func wholeMetadata(in *strict.Fields) sheaf.Opt[sheaf.MetadataChange] {
 	pairs := in.TextMap("metadata")
 	out := sheaf.Opt[sheaf.MetadataChange]{Set: pairs.Set, Null: pairs.Null}
@@ -56,7 +56,7 @@ func wholeMetadata(in *strict.Fields) sheaf.Opt[sheaf.MetadataChange] {
 	return out
 }
 
-// mergedMetadata reads what PATCH sets, and with null removes; other names stay as they are.
+// mergedMetadata reads metadata of PATCH: an entry with null is removed, and entries that are not named stay.
 func mergedMetadata(in *strict.Fields) sheaf.Opt[sheaf.MetadataChange] {
 	pairs := in.TextPatch("metadata")
 	out := sheaf.Opt[sheaf.MetadataChange]{Set: pairs.Set, Null: pairs.Null, Value: sheaf.MetadataChange{Merge: true}}

@@ -66,7 +66,7 @@ func TestPut_MakesChangesAndLeavesAlone(t *testing.T) {
 // D84, D11: what is wrong with a PUT is said in the order of the contract, and nothing is made.
 func TestPut_Refusals(t *testing.T) {
 	t.Parallel()
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		w := a.Workspace(sheaf.Business)
 		c := w.Client("")
 		for _, noun := range referred {
@@ -136,7 +136,7 @@ func TestPut_TogetherMakesOne(t *testing.T) {
 		for _, noun := range referred {
 			es := emitted(t, c, func() {
 				freed := holdForAMoment(t, a, ws)
-				got := statuses(answers(64, func(int) *apitest.Response { return putBy(c, noun.list, "one", noun.body) }))
+				got := apitest.Statuses(apitest.Together(64, func(int) *apitest.Response { return putBy(c, noun.list, "one", noun.body) }))
 				freed()
 				if got[201] != 1 || got[200] != 63 {
 					t.Errorf("%s: %v", noun.list, got)
@@ -200,7 +200,7 @@ func TestPut_MovesAFolder(t *testing.T) {
 // D84: POST and PUT write metadata as a whole, PATCH merges it name by name as RFC 7396 says.
 func TestMetadata_WholeAndMerged(t *testing.T) {
 	t.Parallel()
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		for _, noun := range referred[:3:3] {
 			if noun.list == folders {
@@ -253,7 +253,7 @@ func TestURL_IsOneOfTheWeb(t *testing.T) {
 	}
 }
 
-// D85: the trash is a list as any other, of which each entry says when it was deleted.
+// D85: the trash is a list like any other, and each entry says when it was deleted.
 func TestTrash_ListsWhatIsDeleted(t *testing.T) {
 	t.Parallel()
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
@@ -328,8 +328,8 @@ func TestTrash_DeletedForGood(t *testing.T) {
 }
 
 // D85: a document whose versions have much text goes in parts, between which others write, and all of it
-// goes. Whoever restores it in between has its text and its newest versions, and the one who deletes it
-// is told.
+// goes. A client that restores it in between has its text and its newest versions, and the client that
+// deletes it gets an error.
 func TestTrash_MuchTextGoesInParts(t *testing.T) {
 	t.Parallel()
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {

@@ -11,7 +11,6 @@ import (
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/front"
-	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
@@ -110,11 +109,10 @@ func (failing) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // D12: also inside of a transaction, which leaves nothing behind.
 func TestPanic_InATransactionIsAnInternalError(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		server := a.Server.Config.Handler
-		broken := apitest.Serve(httpapi.Config{App: app.New(app.Config{Store: a.Store, Now: a.Clock.Now, Random: failing{}}), Log: a.Handler.Log,
-			Now: a.Clock.Now, RateLimit: func(sheaf.Plan) int { return 0 }})
+		broken := a.Serve(app.New(app.Config{Store: a.Store, Now: a.Clock.Now, Random: failing{}}))
 		a.Server.Config.Handler = broken
 		c.POST("/api/v1/projects", `{"name":"a"}`).WantError(t, 500, "INTERNAL_ERROR")
 		a.Server.Config.Handler = server
@@ -128,8 +126,8 @@ func TestPanic_InATransactionIsAnInternalError(t *testing.T) {
 // halfway writes the beginning of an answer and panics.
 type halfway struct{}
 
-func (halfway) TurnAway(*front.Exchange, *front.Refusal) {}
-func (halfway) Panicked(*front.Exchange)                 {}
+func (halfway) Refuse(*front.Exchange, *front.Refusal) {}
+func (halfway) Panicked(*front.Exchange)               {}
 
 func (halfway) Serve(x *front.Exchange) {
 	_, _ = io.WriteString(x, `{"data":[`)

@@ -2,16 +2,16 @@ package httpapi
 
 import "sheaf.dev/internal/sheaf"
 
-// search finds projects, folders and documents. Its answer is never kept, by us or by anybody: what
-// it shows must be true when it is shown.
+// search answers GET /api/v1/search. Its answer is cached neither here nor by the client, because it must be
+// current.
 func (s *Server) search(x *exchange) (answer, error) {
 	q, err := x.searchQuery()
 	if err != nil {
 		return answer{}, err
 	}
-	page, err := s.App.Search(x.Request.Context(), x.caller, q)
+	page, err := s.App.Search(x.Request.Context(), x.Caller, q)
 	if sheaf.KindOf(err) == sheaf.Forbidden {
-		x.lacksScope(needs(sheaf.ProjectsRead, sheaf.DocumentsRead)) // it holds one, and asked for what the other opens
+		x.ChallengeScopes(needs(sheaf.ProjectsRead, sheaf.DocumentsRead)) // the key has one of them, and the search needs the other
 	}
 	a := pageOf(page)
 	a.etag = ""
@@ -39,7 +39,7 @@ func (x *exchange) searchQuery() (q sheaf.SearchQuery, err error) {
 	return q, err
 }
 
-// searchIn reads the identifier of what is searched in; nil is everything.
+// searchIn reads the id of the project or folder to search in. nil means everywhere.
 func searchIn[T ~string](x *exchange, name string) (*T, error) {
 	if !x.query.Has(name) {
 		return nil, nil

@@ -30,9 +30,9 @@ func TestSearch_Record(t *testing.T) {
 		document := create(t, c, documents, fields{"title": "The heron", "description": nil, "project_id": project})
 		r := c.GET(find("heron")).Want(t, 200)
 		wantBody(t, r, `{"data":[`+
-			`{"type":"document","id":"$document","title":"The heron","snippet":"","ranges":[],"project_id":"$project","folder_id":"$folder","updated_at":"2026-11-15T10:00:02.000Z"},`+
-			`{"type":"folder","id":"$folder","title":"Herons","snippet":"","ranges":[],"project_id":null,"folder_id":null,"updated_at":"2026-11-15T10:00:00.000Z"},`+
-			`{"type":"project","id":"$project","title":"Birds","snippet":"Grey HERON and wren","ranges":[[5,5]],"project_id":null,"folder_id":"$folder","updated_at":"2026-11-15T10:00:01.000Z"}`+
+			`{"type":"document","id":"$document","title":"The heron","snippet":"","ranges":[],"project_id":"$project","folder_id":"$folder","path":[],"updated_at":"2026-11-15T10:00:02.000Z"},`+
+			`{"type":"folder","id":"$folder","title":"Herons","snippet":"","ranges":[],"project_id":null,"folder_id":null,"path":[],"updated_at":"2026-11-15T10:00:00.000Z"},`+
+			`{"type":"project","id":"$project","title":"Birds","snippet":"Grey HERON and wren","ranges":[[5,5]],"project_id":null,"folder_id":"$folder","path":[],"updated_at":"2026-11-15T10:00:01.000Z"}`+
 			`],"total":3,"limit":50,"offset":0}`, "$document", document, "$project", project, "$folder", folder)
 		if r.Header.Get("Cache-Control") != "no-store" || r.Header.Get("ETag") != "" {
 			t.Errorf("an answer that may be kept: %v", r.Header)
@@ -55,10 +55,56 @@ func TestSearch_FindsContent(t *testing.T) {
 			t.Errorf("found %v", hit)
 		}
 		c.PATCH(at(documents, id), fields{"content": "The wren"}).Want(t, 200)
-		wantSame(t, "the text of before", c.GET(find("heron")).Want(t, 200).IDs(t), nil)
-		wantSame(t, "the text of now", c.GET(find("wren")).Want(t, 200).IDs(t), []string{id})
+		wantSame(t, "the previous text", c.GET(find("heron")).Want(t, 200).IDs(t), nil)
+		wantSame(t, "the current text", c.GET(find("wren")).Want(t, 200).IDs(t), []string{id})
 		c.PATCH(at(documents, id), fields{"content": nil}).Want(t, 200)
 		wantSame(t, "no text", c.GET(find("wren")).Want(t, 200).IDs(t), nil)
+	})
+}
+
+// D164: a document has the titles of the documents above it, as they are now. Two documents may have the same parent.
+func TestSearch_Path(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		w := a.Workspace(sheaf.Business)
+		c := w.Client("")
+		project := create(t, c, projects, fields{"name": "heron project"})
+		parent, ids := "", make([]string, sheaf.MaxLevels)
+		for i := range ids {
+			in := fields{"title": fmt.Sprint("heron ", i), "project_id": project}
+			if parent != "" {
+				in["parent_id"] = parent
+			}
+			ids[i] = create(t, c, documents, in)
+			parent = ids[i]
+		}
+		create(t, c, documents, fields{"title": "heron beside", "project_id": project, "parent_id": ids[0]})
+		for i := range 20 { // from eight paths on, PostgreSQL uses another statement
+			top := create(t, c, documents, fields{"title": fmt.Sprint("top ", i)})
+			middle := create(t, c, documents, fields{"title": fmt.Sprint("middle ", i), "parent_id": top})
+			create(t, c, documents, fields{"title": fmt.Sprint("wren ", i), "parent_id": middle})
+		}
+		paths := func(c *apitest.Client, words string) map[string]any {
+			t.Helper()
+			got := map[string]any{}
+			for _, hit := range c.GET(find(words, "limit=100")).Want(t, 200).Items(t) {
+				got[hit["title"].(string)] = fmt.Sprint(hit["path"])
+			}
+			return got
+		}
+		all := map[string]any{"heron 0": "[]", "heron 1": "[heron 0]", "heron beside": "[heron 0]", "heron 2": "[heron 0 heron 1]",
+			"heron 3": "[heron 0 heron 1 heron 2]", "heron 4": "[heron 0 heron 1 heron 2 heron 3]"}
+		wantJSON(t, "with documents:read alone", paths(w.Client(w.Key(sheaf.DocumentsRead)), "heron"), all)
+		all["heron project"] = "[]"
+		wantJSON(t, "paths", paths(c, "heron"), all)
+		many := map[string]any{}
+		for i := range 20 {
+			many[fmt.Sprint("wren ", i)] = fmt.Sprintf("[top %d middle %d]", i, i)
+		}
+		wantJSON(t, "many paths", paths(c, "wren"), many)
+		c.PATCH(at(documents, ids[0]), fields{"title": "egret"}).Want(t, 200)
+		wantJSON(t, "a new title", paths(c, "heron")["heron 2"], "[egret heron 1]")
+		c.POST(at(documents, ids[2])+"/move", fields{"parent_id": nil}).Want(t, 200)
+		wantJSON(t, "after a move", paths(c, "heron")["heron 3"], "[heron 2]")
 	})
 }
 
@@ -110,9 +156,9 @@ func TestSearch_RefusedQueries(t *testing.T) {
 		find(`""`):                     "at least one word",
 		find(strings.Repeat("é", 201)): "200",
 		find("a b c d e f g h i j k"):  "at most 10",
-		find("a", "type="):             "type must be one or several of",
-		find("a", "type=media"):        "type must be one or several of",
-		find("a", "type=document,"):    "type must be one or several of",
+		find("a", "type="):             "type must be one or more of",
+		find("a", "type=media"):        "type must be one or more of",
+		find("a", "type=document,"):    "type must be one or more of",
 		find("a", "project_id=null"):   "project_id must be a UUID",
 		find("a", "folder_id=x"):       "folder_id must be a UUID",
 		find("a", "limit=101"):         "limit",

@@ -7,45 +7,36 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/door"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/obs"
 	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/sheaf"
-	"sheaf.dev/internal/tally"
 )
 
 // Config is what the edge needs.
 type Config struct {
 	App *app.App
-	Log *slog.Logger
-	Now func() time.Time
-	// RateLimit returns how many requests a minute a key of the plan may make; 0 means no limit.
-	RateLimit func(sheaf.Plan) int
-	// Limiter counts the requests; nil counts those of this process alone.
-	Limiter Limiter
+	// Door admits the requests of all edges that take keys.
+	Door *door.Door
+	Now  func() time.Time
 	// PublicURL is the base of the links in answers. If it is nil, the request's address is used.
 	PublicURL *url.URL
-	// Render makes HTML of texts; nil is one that shows pictures of no host.
+	// Render converts Markdown to HTML. If it is nil, New makes a renderer that shows no pictures of
+	// other hosts.
 	Render *render.Renderer
-	// Tally counts the requests for the charts; nil counts none.
-	Tally *tally.Tally
-	// Memory is how many bytes the process may use: kept answers take a tenth of it at most. 0 is more
-	// than enough.
+	// Memory is the number of bytes that the process may use; 0 means no limit. Cached answers use at most
+	// a tenth of it.
 	Memory int64
 	// Requests counts the requests by operation, for the metrics. It may be nil.
 	Requests *obs.Routes
-	// Pages answers browsers that ask for an unknown path. If it is nil, they get JSON.
-	Pages front.Edge
 }
 
 // Server is the API, its reference and the probes. It serves every path that no other edge has.
@@ -53,25 +44,20 @@ type Server struct {
 	Config
 	routes  *front.Routes[route]
 	cache   *pageCache
-	usage   *usage
 	readers *readers
-	base    string        // of every absolute link; empty to take the request's
-	limited atomic.Uint64 // requests that the rate limit refused
-	docs    *obs.Route    // counts requests for the reference
+	base    string     // base URL of absolute links; empty: that of the request
+	docs    *obs.Route // counts requests for the reference
 }
 
 // New returns the API over the rules.
 func New(c Config) *Server {
-	if c.Limiter == nil {
-		c.Limiter = NewLimiter()
-	}
 	if c.Requests == nil {
 		c.Requests = obs.NewRoutes()
 	}
 	if c.Render == nil {
 		c.Render = render.New(render.Options{})
 	}
-	s := &Server{Config: c, cache: newPageCache(cacheRoom(c.Memory)), usage: newUsage(c.Tally), readers: newReaders(), docs: c.Requests.Route("docs", "any")}
+	s := &Server{Config: c, cache: newPageCache(c.Memory), readers: newReaders(), docs: c.Requests.Route("docs", "any")}
 	if c.PublicURL != nil {
 		s.base = c.PublicURL.String()
 	}
@@ -83,67 +69,44 @@ func New(c Config) *Server {
 	return s
 }
 
-// Run stores when keys were last used, until ctx ends, and once more at the end.
-func (s *Server) Run(ctx context.Context) error { return s.usage.run(ctx, s.App, s.Log) }
-
-// Load is what became of requests, for the metrics.
+// Load is the state of the cache of pages, for the metrics.
 type Load struct {
-	// Limited are the requests that the rate limit refused, since the start.
-	Limited uint64
-	// PageHits and PageMisses are the answers that came from the cache of pages and those that
-	// could have, since the start; PageBytes is what it holds.
+	// PageHits counts the answers from the cache since the start, and PageMisses the answers that could
+	// have been in it. PageBytes is the size of the cache.
 	PageHits, PageMisses uint64
 	PageBytes            int
 }
 
-// Load returns the state of the rate limit and the cache.
+// Load returns the state of the cache of pages.
 func (s *Server) Load() Load {
-	return Load{Limited: s.limited.Load(), PageHits: s.cache.hits.Load(), PageMisses: s.cache.misses.Load(), PageBytes: s.cache.bytes()}
+	return Load{PageHits: s.cache.hits.Load(), PageMisses: s.cache.misses.Load(), PageBytes: s.cache.bytes()}
 }
 
-// Serve answers a request.
+// exchange returns the exchange of a request that is not admitted yet.
+func (s *Server) exchange(shared *front.Exchange) *exchange {
+	return &exchange{Access: s.Door.Access(shared), server: s}
+}
+
+// Paths are the patterns of the API: the paths that are never answered with an HTML page, and "/" for all paths
+// that no other edge has.
+var Paths = []string{"/", "/api", "/api/", "/docs", "/docs/", "/openapi.json", "/openapi.yaml", "/mcp", "/mcp/"}
+
+// Serve implements front.Edge.
 func (s *Server) Serve(shared *front.Exchange) {
-	x := &exchange{Exchange: shared, server: s}
+	x := s.exchange(shared)
 	switch path := x.Request.URL.Path; {
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
 		s.serveAPI(x)
-	case isDocs(path):
+	case path == "/docs" || strings.HasPrefix(path, "/docs/") || path == "/openapi.json" || path == "/openapi.yaml":
 		x.serveDocs()
-	case s.Pages != nil && x.IsRead() && asksForPage(x.Request):
-		s.Pages.Serve(shared)
 	default:
 		x.fail(x.noSuchRoute())
 	}
 }
 
-// asksForPage reports whether the client prefers HTML to JSON, as browsers do.
-func asksForPage(r *http.Request) bool {
-	if p := r.URL.Path; p == "/mcp" || strings.HasPrefix(p, "/mcp/") {
-		return false
-	}
-	accept := r.Header.Values("Accept")
-	return liking(accept, "text/html") > liking(accept, "application/json")
-}
-
-// liking returns the quality, from 0 to 1, that Accept gives to exactly this type.
-func liking(accept []string, kind string) (most float64) {
-	for one := range strings.SplitSeq(strings.Join(accept, ","), ",") {
-		name, parameters, err := mime.ParseMediaType(one)
-		if err != nil || name != kind {
-			continue
-		}
-		q := 1.0
-		if s, given := parameters["q"]; given {
-			q, _ = strconv.ParseFloat(s, 64)
-		}
-		most = max(most, q)
-	}
-	return most
-}
-
-// TurnAway answers a request that the front refuses under load.
-func (s *Server) TurnAway(shared *front.Exchange, why *front.Refusal) {
-	(&exchange{Exchange: shared, server: s}).fail(why)
+// Refuse answers a request that the front refuses under load.
+func (s *Server) Refuse(shared *front.Exchange, why *front.Refusal) {
+	s.exchange(shared).fail(why)
 }
 
 // Panicked answers after a panic. It writes the answer by hand, because the usual code may be what failed.
@@ -155,18 +118,19 @@ func (s *Server) Panicked(x *front.Exchange) {
 	_, _ = x.Write([]byte(body))
 }
 
-// Probes answers the checks of balancers and supervisors.
+// Probes answers the health checks of load balancers and supervisors.
 type Probes struct{ server *Server }
 
 // Probes returns the probes as a separate edge, because they are never refused under load.
 func (s *Server) Probes() Probes { return Probes{s} }
 
-// ProbePaths lead to the probes.
+// ProbePaths are the patterns of the probes.
 var ProbePaths = []string{"/healthz", "/readyz"}
 
-// Serve answers a probe: /healthz says that the process serves, /readyz that it and the store do.
+// Serve answers a probe. 200 means for /healthz that the process serves, and for /readyz that the store
+// answers too.
 func (p Probes) Serve(shared *front.Exchange) {
-	x := &exchange{Exchange: shared, server: p.server}
+	x := p.server.exchange(shared)
 	if !x.IsRead() {
 		x.notAllowed("GET, HEAD")
 		return
@@ -177,13 +141,13 @@ func (p Probes) Serve(shared *front.Exchange) {
 			return
 		}
 	}
-	x.say(answer{status: http.StatusOK, body: []byte(`{"status":"ok"}`)})
+	x.reply(answer{status: http.StatusOK, body: []byte(`{"status":"ok"}`)})
 }
 
-// TurnAway implements front.Edge.
-func (p Probes) TurnAway(x *front.Exchange, why *front.Refusal) { p.server.TurnAway(x, why) }
+// Refuse implements front.Edge.
+func (p Probes) Refuse(x *front.Exchange, why *front.Refusal) { p.server.Refuse(x, why) }
 
-// Panicked answers as the API does.
+// Panicked implements front.Edge.
 func (p Probes) Panicked(x *front.Exchange) { p.server.Panicked(x) }
 
 // readyWithin bounds the check of the store. The contract promises an answer within 2 seconds (D152).

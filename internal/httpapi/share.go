@@ -3,7 +3,6 @@ package httpapi
 import (
 	"net/http"
 
-	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
 )
@@ -21,26 +20,17 @@ func (s *Server) listShares(x *exchange) (answer, error) {
 		}
 		f.ResourceID = id
 	}
-	page, err := s.App.Shares(x.Request.Context(), x.caller, f)
+	page, err := s.App.Shares(x.Request.Context(), x.Caller, f)
 	return pageOf(page), err
 }
 
-func (s *Server) getShare(x *exchange) (answer, error) {
-	id, err := pathID[sheaf.ShareID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	share, err := s.App.Share(x.Request.Context(), x.caller, id)
-	return shownShare(share), err
-}
-
-// shareChange reads what a client writes.
+// shareChange reads the fields of a share that can be changed.
 func shareChange(in *strict.Fields) (sheaf.ShareChange, error) {
 	return sheaf.ShareChange{Password: in.Text("password"), ExpiresAt: in.Time("expires_at"),
 		BrandingID: strict.ID[sheaf.BrandingID](in, "branding_id"), Listed: in.Bool("listed")}, in.Err()
 }
 
-// newShare reads a share that is to be made.
+// newShare reads the fields of a new share.
 func newShare(in *strict.Fields) (sheaf.ShareChange, error) {
 	kind, id := in.Text("resource_type"), strict.ID[string](in, "resource_id")
 	change, err := shareChange(in)
@@ -55,34 +45,3 @@ func createdShare(s sheaf.Share) answer {
 }
 
 func shownShare(s sheaf.Share) answer { return resource(http.StatusOK, &s, s.Revision) }
-
-func (s *Server) createShare(x *exchange, in *strict.Fields) (answer, error) {
-	change, err := newShare(in)
-	if err != nil {
-		return answer{}, err
-	}
-	return once(x, createdShare, func(c app.Caller) (sheaf.Share, error) {
-		return s.App.CreateShare(x.Request.Context(), c, change)
-	})
-}
-
-func (s *Server) updateShare(x *exchange, in *strict.Fields) (answer, error) {
-	id, err := pathID[sheaf.ShareID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	change, err := shareChange(in)
-	if err != nil {
-		return answer{}, err
-	}
-	share, err := s.App.UpdateShare(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
-	return shownShare(share), err
-}
-
-func (s *Server) deleteShare(x *exchange) (answer, error) {
-	id, err := pathID[sheaf.ShareID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	return noContent(s.App.DeleteShare(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
-}

@@ -22,7 +22,7 @@ func shareOf(kind, id string) fields { return fields{"resource_type": kind, "res
 
 // D110: the whole record, everywhere the same, and its events.
 func TestShare_Record(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		c := a.Workspace(sheaf.Pro).Client("")
 		d := create(t, c, documents, fields{"title": "One"})
@@ -69,7 +69,7 @@ func TestShare_Record(t *testing.T) {
 
 // D6, D110: what changes nothing leaves no trace, the same password included; another one is a change.
 func TestShare_ChangesNothing(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		c := a.Workspace(sheaf.Pro).Client("")
 		body := shareOf("document", create(t, c, documents, fields{"title": "One"}))
@@ -93,7 +93,7 @@ func TestShare_ChangesNothing(t *testing.T) {
 
 // D110: bounds and references.
 func TestShare_RefusedFields(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c, theirs := a.Workspace(sheaf.Pro).Client(""), a.Workspace(sheaf.Pro).Client("")
 		d, p := create(t, c, documents, fields{"title": "d"}), create(t, c, projects, fields{"name": "p"})
 		id := create(t, c, shares, shareOf("project", p))
@@ -142,9 +142,9 @@ func TestShares_List(t *testing.T) {
 	})
 }
 
-// D110, D121: whoever shares something must be allowed to read it; so must who opens a share wider.
+// D110, D121: a key that shares something must be allowed to read it; so must one that opens a share wider.
 func TestShare_ReadsNothingByADetour(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Business)
 		c := ws.Client("")
 		d, p := create(t, c, documents, fields{"title": "d"}), create(t, c, projects, fields{"name": "p"})
@@ -168,7 +168,7 @@ func TestShare_ReadsNothingByADetour(t *testing.T) {
 
 // D110, D121: who may write documents and not read them, or their media, shows neither in the shares of others.
 func TestShare_WritingShowsNothingByADetour(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Business)
 		c := ws.Client("")
 		picture := upload(c, picture(t, 4, 3), "?filename=p.png").Want(t, 201).Text(t, "id")
@@ -225,7 +225,7 @@ func TestShare_WritingShowsNothingByADetour(t *testing.T) {
 
 // D113: the free plan makes and changes none, and keeps what it has.
 func TestShare_OnTheFreePlan(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
 		c := ws.Client("")
 		d := create(t, c, documents, fields{"title": "d"})
@@ -260,8 +260,8 @@ func TestShare_LimitUnderConcurrency(t *testing.T) {
 		c := ws.Client("")
 		d := create(t, c, documents, fields{"title": "d"})
 		countShares(t, a, ws, 990)
-		made := answers(30, func(int) *apitest.Response { return c.POST(shares, shareOf("document", d)) })
-		if got := fmt.Sprint(statuses(made)); got != "map[201:10 403:20]" {
+		made := apitest.Together(30, func(int) *apitest.Response { return c.POST(shares, shareOf("document", d)) })
+		if got := fmt.Sprint(apitest.Statuses(made)); got != "map[201:10 403:20]" {
 			t.Fatalf("30 at once, with room for 10: %s", got)
 		}
 		c.POST(shares, shareOf("document", d)).WantError(t, 403, "SHARE_LIMIT_REACHED", "pro", "1000")
@@ -346,7 +346,7 @@ func TestShare_ManyGoInChunks(t *testing.T) {
 
 // D120: nobody else tells of a share of this workspace.
 func TestEvents_PublishNothingOfAShare(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c, theirs := a.Workspace(sheaf.Pro).Client(""), a.Workspace(sheaf.Pro).Client("")
 		id := create(t, c, shares, shareOf("document", create(t, c, documents, fields{"title": "d"})))
 		event := fields{"type": "share.deleted", "resource_id": id, "payload": fields{}}

@@ -14,44 +14,45 @@ import (
 )
 
 const (
-	// heartbeat is how often a silent stream shows that it lives.
+	// heartbeat is the interval of the comments that keep an idle stream open.
 	heartbeat = 15 * time.Second
 	// recheck is how often WatchKeys asks which keys of open streams can still be used.
 	recheck = 1500 * time.Millisecond
-	// lookAgain is when a stream that could not read the log tries again.
-	lookAgain = 5 * time.Second
-	// streamWrite is how long a reader may take for one write.
+	// retryRead is the pause before a stream that could not read the log tries again.
+	retryRead = 5 * time.Second
+	// streamWrite is the timeout of one write to a reader.
 	streamWrite = 30 * time.Second
-	// streamEnd is how long a write under way may take once the stream is to end, so that a reader
-	// who does not read cannot keep it open.
+	// streamEnd is the timeout of a write in progress once the stream must end. So a reader that does not
+	// read cannot keep it open.
 	streamEnd = 500 * time.Millisecond
-	// maxBehind is how far a reader may fall behind once it had caught up.
-	maxBehind = 1000
+	// maxLag is the number of events that a reader may be behind the end of the log, once it had
+	// caught up.
+	maxLag = 1000
 )
 
-// readers are the open streams. A stream reads the log when a note, or App.WatchLogs, wakes its
-// workspace, and does nothing otherwise. WatchKeys asks for the keys of all of them at once. So idle
-// streams cost nothing but their heartbeats.
+// readers has the open streams. A stream reads the log only when a note or App.WatchLogs wakes its
+// workspace. WatchKeys checks the keys of all streams with one query. So an idle stream costs only its
+// heartbeats.
 type readers struct {
-	mu   sync.Mutex                    // guards in and open
-	in   map[sheaf.WorkspaceID]*logEnd // the workspaces that have an open stream
-	open map[*stream]struct{}
-	beat time.Duration // heartbeat; tests have another
-	take time.Duration // streamWrite; likewise
+	mu           sync.Mutex                    // guards in and open
+	in           map[sheaf.WorkspaceID]*logEnd // the workspaces that have an open stream
+	open         map[*stream]struct{}
+	beat         time.Duration // heartbeat; tests set another
+	writeTimeout time.Duration // streamWrite; tests set another
 }
 
-// logEnd is where the streams of one workspace wait.
+// logEnd wakes the streams of one workspace.
 type logEnd struct {
 	grown   chan struct{} // closed and replaced when the log has grown
 	streams int
 }
 
 func newReaders() *readers {
-	return &readers{in: map[sheaf.WorkspaceID]*logEnd{}, open: map[*stream]struct{}{}, beat: heartbeat, take: streamWrite}
+	return &readers{in: map[sheaf.WorkspaceID]*logEnd{}, open: map[*stream]struct{}{}, beat: heartbeat, writeTimeout: streamWrite}
 }
 
-// join adds a stream of the workspace, until leave is called.
-func (r *readers) join(ws sheaf.WorkspaceID, st *stream) (leave func()) {
+// join adds a stream of the workspace. The caller must call remove when the stream ends.
+func (r *readers) join(ws sheaf.WorkspaceID, st *stream) (remove func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	end := r.in[ws]
@@ -71,15 +72,8 @@ func (r *readers) join(ws sheaf.WorkspaceID, st *stream) (leave func()) {
 	}
 }
 
-// followed returns the workspaces that have an open stream.
-func (r *readers) followed() []sheaf.WorkspaceID {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Collect(maps.Keys(r.in))
-}
-
-// checkKeys ends the streams whose key no longer opens them. ask is App.StreamKeys, which is asked once
-// for the keys of all streams.
+// checkKeys ends the streams whose key can no longer be used. ask is App.StreamKeys; checkKeys calls it once,
+// with the keys of all streams.
 func (r *readers) checkKeys(ctx context.Context, ask func(context.Context, []sheaf.KeyHash) (map[sheaf.KeyHash]bool, error)) {
 	r.mu.Lock()
 	open := slices.Collect(maps.Keys(r.open))
@@ -102,14 +96,14 @@ func (r *readers) checkKeys(ctx context.Context, ask func(context.Context, []she
 	}
 }
 
-// grows returns a channel that is closed when the log has grown. The caller has joined.
+// grows returns a channel that is closed when the log has grown. The caller must have joined.
 func (r *readers) grows(ws sheaf.WorkspaceID) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.in[ws].grown
 }
 
-// wake makes the streams of these workspaces read their logs. The others sleep on.
+// wake makes the streams of these workspaces read their logs.
 func (r *readers) wake(in sheaf.WorkspaceSet) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,11 +125,15 @@ func (e *logEnd) wake() {
 	e.grown = make(chan struct{})
 }
 
-// Wake makes the streams of these workspaces read their logs, because they have grown.
+// Wake makes the streams of these workspaces read their logs. Call it when the logs have grown.
 func (s *Server) Wake(in sheaf.WorkspaceSet) { s.readers.wake(in) }
 
 // Followed returns the workspaces that have an open stream.
-func (s *Server) Followed() []sheaf.WorkspaceID { return s.readers.followed() }
+func (s *Server) Followed() []sheaf.WorkspaceID {
+	s.readers.mu.Lock()
+	defer s.readers.mu.Unlock()
+	return slices.Collect(maps.Keys(s.readers.in))
+}
 
 // WatchKeys ends streams whose key was revoked or has expired, or whose workspace has the free plan, until
 // ctx ends.
@@ -152,26 +150,26 @@ func (s *Server) WatchKeys(ctx context.Context) error {
 	}
 }
 
-// streamEvents follows the log as server-sent events. It answers by itself.
+// streamEvents answers GET /api/v1/events/stream: it sends the log as server-sent events as it grows.
 func (s *Server) streamEvents(x *exchange) (answer, error) {
 	f, err := x.eventFilter()
 	if err != nil {
 		return answer{}, err
 	}
-	// A browser that connects again repeats the address it was opened with, and after in it: how
-	// far it came stands in the header.
+	// A browser that reconnects repeats its first address with the old `after`. Its position is in the
+	// header, which therefore wins.
 	if last := x.Request.Header.Get("Last-Event-ID"); last != "" {
 		var ok bool
 		if f.After, ok = sheaf.ParseEventID(last); !ok {
 			return answer{}, sheaf.Invalidf("Last-Event-ID must be an event's id, such as evt_0190b0a0-0000-7000-8000-000000000000")
 		}
 	}
-	leave, err := x.EnterStream(string(x.caller.Key.ID))
+	closed, err := x.OpenStream(string(x.Caller.Key.ID))
 	if err != nil {
 		return answer{}, err
 	}
-	defer leave()
-	start, err := s.App.FollowEvents(x.Request.Context(), x.caller, f)
+	defer closed()
+	start, err := s.App.FollowEvents(x.Request.Context(), x.Caller, f)
 	if err != nil {
 		return answer{}, err
 	}
@@ -180,31 +178,30 @@ func (s *Server) streamEvents(x *exchange) (answer, error) {
 		return answer{status: http.StatusOK}, nil
 	}
 	st := &stream{x: x, filter: f, at: start, resumes: f.After != "" || f.Since != nil,
-		control: http.NewResponseController(x)}
-	st.key, _ = sheaf.HashKey(x.secret)
+		control: http.NewResponseController(x), key: x.KeyHash()}
 	ctx, end := context.WithCancel(x.Request.Context())
 	st.end = end
-	defer s.readers.join(x.caller.Workspace, st)()
+	defer s.readers.join(x.Caller.Workspace, st)()
 	st.run(ctx)
 	return answer{}, errStreamed
 }
 
-// stream is one reader. It pulls from the log, so that it holds one page at most, however slow the
-// reader is.
+// stream sends the log to one reader. It reads one page at a time, so that a slow reader costs no more
+// memory than that page.
 type stream struct {
 	x       *exchange
 	key     sheaf.KeyHash
 	filter  sheaf.EventFilter
-	at      int64 // the number of the last event that was passed
-	caught  bool  // it was at the end of the log once
-	resumes bool  // the reader has what it needs to go on from where it was
+	at      int64 // the number of the last event that was sent or filtered out
+	caught  bool  // it has reached the end of the log at least once
+	resumes bool  // the reader knows a position from which it can resume
 	end     context.CancelFunc
 	control *http.ResponseController
 }
 
 // run sends events until the reader leaves, the server stops, or the key no longer opens the log.
 func (st *stream) run(ctx context.Context) {
-	// The server's own deadlines are for requests that end.
+	// The server's deadline is for requests that end.
 	_ = st.control.SetReadDeadline(time.Time{})
 	h := st.x.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -229,7 +226,7 @@ func (st *stream) watch(ctx context.Context) {
 	_ = st.control.SetWriteDeadline(st.x.server.Now().Add(streamEnd))
 }
 
-// follow writes the log as it grows, until ctx ends or the reader is gone.
+// follow writes the log as it grows, until ctx ends or the reader disconnects.
 func (st *stream) follow(ctx context.Context) {
 	beat := time.NewTicker(st.x.server.readers.beat)
 	defer beat.Stop()
@@ -237,7 +234,7 @@ func (st *stream) follow(ctx context.Context) {
 		return
 	}
 	for {
-		grown := st.x.server.readers.grows(st.x.caller.Workspace)
+		grown := st.x.server.readers.grows(st.x.Caller.Workspace)
 		err := st.forward(ctx)
 		if err != nil && sheaf.KindOf(err) != sheaf.Unavailable {
 			return
@@ -248,12 +245,12 @@ func (st *stream) follow(ctx context.Context) {
 	}
 }
 
-// sleep returns when the log may have grown, or after lookAgain if it could not be read. Meanwhile it
-// sends heartbeats. It returns false if the stream is to end.
+// sleep returns when the log may have grown, or after retryRead if it could not be read. Meanwhile it
+// sends heartbeats. It returns false if the stream must end.
 func (st *stream) sleep(ctx context.Context, grown <-chan struct{}, beat <-chan time.Time, failed bool) bool {
 	var again <-chan time.Time
 	if failed {
-		again = time.After(lookAgain)
+		again = time.After(retryRead)
 	}
 	for {
 		select {
@@ -271,19 +268,18 @@ func (st *stream) sleep(ctx context.Context, grown <-chan struct{}, beat <-chan 
 	}
 }
 
-// errBehind ends a stream whose reader is too far behind: it resumes from its last event.
-var errBehind = errors.New("the reader is too far behind")
+// errLagging ends a stream whose reader exceeds maxLag. The reader connects again and resumes from its last event.
+var errLagging = errors.New("the reader is too far behind")
 
-// forward writes the events after the position. If it returns an error other than Unavailable, the stream
-// ends.
+// forward writes the events after st.at. If it returns an error other than Unavailable, the stream must end.
 func (st *stream) forward(ctx context.Context) error {
 	for {
-		tail, err := st.x.server.App.EventsAfter(ctx, st.x.caller, st.filter, st.at)
+		tail, err := st.x.server.App.EventsAfter(ctx, st.x.Caller, st.filter, st.at)
 		if err != nil {
 			return err
 		}
-		if st.caught && st.resumes && tail.Last-st.at > maxBehind {
-			return errBehind
+		if st.caught && st.resumes && tail.Last-st.at > maxLag {
+			return errLagging
 		}
 		var b []byte
 		for _, e := range tail.Events {
@@ -303,13 +299,13 @@ func (st *stream) forward(ctx context.Context) error {
 	}
 }
 
-// appendEvent writes an event as a stream of server-sent events has it.
+// appendEvent appends an event in the format of server-sent events.
 func appendEvent(b []byte, e sheaf.Event) []byte {
 	b = append(b, "id: "...)
 	b = append(b, e.ID...)
 	b = append(b, "\nevent: "...)
 	b = append(b, e.Type...)
-	// A payload that was sent over several lines stays so: a reader joins them.
+	// A body of several lines becomes several data lines, which the reader joins again.
 	for rest, more := e.Body, true; more; {
 		var line []byte
 		line, rest, more = cutLine(rest)
@@ -319,8 +315,7 @@ func appendEvent(b []byte, e sheaf.Event) []byte {
 	return append(b, "\n\n"...)
 }
 
-// cutLine returns what stands before and behind the first end of a line, which a reader of the
-// stream sees in a lone carriage return too.
+// cutLine splits b at its first line end, which is CR, LF or CRLF, as for readers of server-sent events.
 func cutLine(b []byte) (line, rest []byte, more bool) {
 	i := bytes.IndexAny(b, "\r\n")
 	if i < 0 {
@@ -333,10 +328,10 @@ func cutLine(b []byte) (line, rest []byte, more bool) {
 	return b[:i], rest, true
 }
 
-// send writes to the reader, who has streamWrite for it.
+// send writes to the reader, with a timeout of streamWrite.
 func (st *stream) send(ctx context.Context, b []byte) error {
-	_ = st.control.SetWriteDeadline(st.x.server.Now().Add(st.x.server.readers.take))
-	// The stream is cancelled before its deadline is shortened.
+	_ = st.control.SetWriteDeadline(st.x.server.Now().Add(st.x.server.readers.writeTimeout))
+	// Ending the stream cancels ctx first, and then shortens the deadline that was just set.
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -211,7 +211,7 @@ func burst(t testing.TB, a *apitest.API, ws *apitest.Workspace, n int, payload s
 
 // D63b: the form, from now on, in commit order; the same envelopes as the log's.
 func TestStream_Form(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
 		c := ws.Client("")
 		newProject(t, c)
@@ -235,7 +235,7 @@ func TestStream_Form(t *testing.T) {
 	})
 }
 
-// D63b: a payload keeps its line breaks, of which an event stream knows three.
+// D63b: a payload keeps its line breaks, which are of three kinds in an event stream.
 func TestStream_PayloadOverSeveralLines(t *testing.T) {
 	a := apitest.SQLite(t)
 	ws := a.Workspace(sheaf.Pro)
@@ -310,7 +310,7 @@ func TestStream_WithoutTests(t *testing.T) {
 	}
 }
 
-// A stream has events of which no note told: those of a node that died between its commit and its notice. Here
+// A stream has events whose note was lost, as when a node dies between its commit and its note. Here
 // it is a node whose notices nobody hears.
 func TestStream_FindsWhatNoNoteToldOf(t *testing.T) {
 	t.Parallel()
@@ -379,7 +379,7 @@ func TestStream_Ends(t *testing.T) {
 	}
 	for name, end := range endings {
 		t.Run(name, func(t *testing.T) {
-			apitest.Each(t, func(t *testing.T, a *apitest.API) {
+			apitest.Run(t, func(t *testing.T, a *apitest.API) {
 				a.Handler.BeatEvery(time.Hour) // it notices an ending too
 				ws := a.Workspace(sheaf.Pro)
 				soon := a.Clock.Now().Add(time.Hour)
@@ -470,7 +470,7 @@ func TestStream_FarBehindIsCutAndResumes(t *testing.T) {
 				f := follow(t, a, key, "")
 				want := publish(t, ws.Client(""), first)
 				got := f.take(first)
-				want = append(want, burst(t, a, ws, 2*httpapi.MaxBehind, "{}")...)
+				want = append(want, burst(t, a, ws, 2*httpapi.MaxLag, "{}")...)
 				got = append(got, f.ended()...)
 				if len(got) == len(want) {
 					t.Fatal("it was not cut")
@@ -492,6 +492,6 @@ func TestStream_LittleBehindGoesOn(t *testing.T) {
 	ws := a.Workspace(sheaf.Business)
 	f := follow(t, a, ws.Key(), "")
 	want := publish(t, ws.Client(""), 1)
-	want = append(want, burst(t, a, ws, httpapi.MaxBehind, "{}")...)
+	want = append(want, burst(t, a, ws, httpapi.MaxLag, "{}")...)
 	wantSame(t, "the stream", f.take(len(want)), want)
 }

@@ -9,7 +9,7 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// wrapped is a single resource under /api/webhooks, which stands in an object.
+// wrapped is a record in an object with one field, as all single resources under /api/webhooks are.
 type wrapped struct {
 	name string
 	of   sheaf.Record
@@ -17,31 +17,11 @@ type wrapped struct {
 
 func (w wrapped) Fields(o *sheaf.Object) { o.Record(w.name, w.of) }
 
-// listSubscriptions answers GET /api/webhooks/subscriptions.
-func (s *Server) listSubscriptions(x *exchange) (answer, error) {
-	p, err := x.paging()
-	if err != nil {
-		return answer{}, err
-	}
-	page, err := s.App.Subscriptions(x.Request.Context(), x.caller, p)
-	return pageOf(page), err
-}
-
-// getSubscription answers GET /api/webhooks/subscriptions/{id}.
-func (s *Server) getSubscription(x *exchange) (answer, error) {
-	id, err := pathID[sheaf.SubscriptionID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	sub, err := s.App.Subscription(x.Request.Context(), x.caller, id)
-	return shownSubscription(sub), err
-}
-
 func shownSubscription(s sheaf.Subscription) answer {
 	return resource(http.StatusOK, wrapped{"subscription", &s}, s.Revision)
 }
 
-// createdSubscription is the answer with the secret, which is shown this once.
+// createdSubscription returns the answer with the secret, which no later answer shows.
 func createdSubscription(s sheaf.NewSubscription) answer {
 	a := resource(http.StatusCreated, wrapped{"subscription", &s}, s.Revision)
 	a.location = "/api/webhooks/subscriptions/" + string(s.ID)
@@ -57,7 +37,14 @@ func subscriptionChange(in *strict.Fields) (sheaf.SubscriptionChange, error) {
 		Headers: headersOf(in.TextMap("headers")), Filter: filterOf(in)}, in.Err()
 }
 
-// filterOf reads of what a subscription gets events.
+// subscriptionPatch reads the fields of PATCH, which can also turn the subscription on or off.
+func subscriptionPatch(in *strict.Fields) (sheaf.SubscriptionChange, error) {
+	change, _ := subscriptionChange(in) // in keeps its error
+	change.Active = in.Bool("active")
+	return change, in.Err()
+}
+
+// filterOf reads the filter of a subscription.
 func filterOf(in *strict.Fields) sheaf.Opt[sheaf.Filter] {
 	object := in.Object("filter")
 	if !object.Given() || in.Err() != nil {
@@ -70,7 +57,7 @@ func filterOf(in *strict.Fields) sheaf.Opt[sheaf.Filter] {
 	return sheaf.Some(out)
 }
 
-// headersOf reads the custom headers, which the body has as an object.
+// headersOf returns the custom headers, which the body has as an object.
 func headersOf(pairs strict.Opt[[]strict.Pair]) sheaf.Opt[[]sheaf.Header] {
 	out := sheaf.Opt[[]sheaf.Header]{Set: pairs.Set, Null: pairs.Null}
 	for _, p := range pairs.Value {
@@ -79,53 +66,14 @@ func headersOf(pairs strict.Opt[[]strict.Pair]) sheaf.Opt[[]sheaf.Header] {
 	return out
 }
 
-// createSubscription answers POST /api/webhooks/subscriptions.
-func (s *Server) createSubscription(x *exchange, in *strict.Fields) (answer, error) {
-	change, err := subscriptionChange(in)
-	if err != nil {
-		return answer{}, err
-	}
-	return once(x, createdSubscription, func(c app.Caller) (sheaf.NewSubscription, error) {
-		return s.App.CreateSubscription(x.Request.Context(), c, change)
-	})
-}
-
-// updateSubscription answers PATCH /api/webhooks/subscriptions/{id}.
-func (s *Server) updateSubscription(x *exchange, in *strict.Fields) (answer, error) {
-	id, err := pathID[sheaf.SubscriptionID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	change, err := subscriptionChange(in)
-	if err != nil {
-		return answer{}, err
-	}
-	change.Active = in.Bool("active")
-	if err := in.Err(); err != nil {
-		return answer{}, err
-	}
-	sub, err := s.App.UpdateSubscription(x.Request.Context(), x.caller, id, change, matchOf(x.Request.Header))
-	return shownSubscription(sub), err
-}
-
-// deleteSubscription answers DELETE /api/webhooks/subscriptions/{id}.
-func (s *Server) deleteSubscription(x *exchange) (answer, error) {
-	id, err := pathID[sheaf.SubscriptionID](x)
-	if err != nil {
-		return answer{}, err
-	}
-	return noContent(s.App.DeleteSubscription(x.Request.Context(), x.caller, id, matchOf(x.Request.Header)))
-}
-
-// testSubscription answers POST /api/webhooks/subscriptions/{id}/test, when the endpoint has
-// answered.
+// testSubscription answers POST /api/webhooks/subscriptions/{id}/test. It waits for the endpoint.
 func (s *Server) testSubscription(x *exchange) (answer, error) {
 	id, err := pathID[sheaf.SubscriptionID](x)
 	if err != nil {
 		return answer{}, err
 	}
-	x.TakeTime() // the endpoint may have longer than the server gives a request
-	result, err := s.App.TestSubscription(x.Request.Context(), x.caller, id, x.Outside)
+	x.LiftDeadlines() // the endpoint's timeout may be longer than the server's
+	result, err := s.App.TestSubscription(x.Request.Context(), x.Caller, id, x.Outside)
 	return answer{status: http.StatusOK, body: sheaf.AppendJSON(nil, &result)}, err
 }
 
@@ -148,12 +96,9 @@ func (s *Server) rotateSecret(x *exchange, in *strict.Fields) (answer, error) {
 	})
 }
 
-func queued(r app.Recovered) answer {
-	return answer{status: http.StatusAccepted, body: sheaf.AppendJSON(nil, &r)}
-}
-
-func backfilled(r app.Backfilled) answer {
-	return answer{status: http.StatusAccepted, body: sheaf.AppendJSON(nil, &r)}
+// accepted encodes the answer to a request whose work goes on after the answer.
+func accepted[T any, P record[T]](v T) answer {
+	return answer{status: http.StatusAccepted, body: sheaf.AppendJSON(nil, P(&v))}
 }
 
 // recoverDeliveries answers POST /api/webhooks/subscriptions/{id}/recover.
@@ -172,11 +117,11 @@ func (s *Server) recoverDeliveries(x *exchange, in *strict.Fields) (answer, erro
 	}
 	if until.Given() || delivered.Value {
 		in := app.Backfill{Since: since.Value, Until: until.Pointer(), Delivered: delivered.Value}
-		return once(x, backfilled, func(c app.Caller) (app.Backfilled, error) {
+		return once(x, accepted[app.Backfilled], func(c app.Caller) (app.Backfilled, error) {
 			return s.App.BackfillDeliveries(x.Request.Context(), c, id, in)
 		})
 	}
-	return once(x, queued, func(c app.Caller) (app.Recovered, error) {
+	return once(x, accepted[app.Recovered], func(c app.Caller) (app.Recovered, error) {
 		return s.App.RecoverDeliveries(x.Request.Context(), c, id, since.Value)
 	})
 }

@@ -22,7 +22,7 @@ import (
 
 // D64, D17: the record in its order, wrapped alone and bare in the list; the secret is shown once.
 func TestSubscription_Record(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		c := a.Workspace(sheaf.Pro).Client("")
 		made := c.POST(subscriptions, fields{"name": " <ü> ", "url": hook, "events": []string{"project.updated", "project.created", "project.updated"},
@@ -93,7 +93,7 @@ func TestSubscription_Scopes(t *testing.T) {
 	ws.Client(ws.Key(rest...)).POST(one+"/test", nil).WantError(t, 403, "FORBIDDEN", "webhooks:write")
 }
 
-// D56: 3 and 20, exactly, whoever is at once; inactive ones count, deleted ones do not.
+// D56: 3 and 20, exactly, also for concurrent clients; inactive ones count, deleted ones do not.
 func TestSubscription_LimitUnderConcurrency(t *testing.T) {
 	for plan, most := range map[sheaf.Plan]int{sheaf.Pro: 3, sheaf.Business: 20} {
 		t.Run(string(plan), func(t *testing.T) {
@@ -101,8 +101,8 @@ func TestSubscription_LimitUnderConcurrency(t *testing.T) {
 				ws := a.Workspace(plan)
 				c := ws.Client("")
 				body := fields{"name": "n", "url": hook, "events": []string{"project.created"}}
-				rs := answers(64, func(int) *apitest.Response { return c.POST(subscriptions, body) })
-				if n := statuses(rs); n[201] != most || n[403] != 64-most {
+				rs := apitest.Together(64, func(int) *apitest.Response { return c.POST(subscriptions, body) })
+				if n := apitest.Statuses(rs); n[201] != most || n[403] != 64-most {
 					t.Fatalf("got %v", n)
 				}
 				all := c.GET(subscriptions).IDs(t)
@@ -128,7 +128,7 @@ func TestSubscription_LimitUnderConcurrency(t *testing.T) {
 
 // D64, D6: what PATCH changes, and what it does not.
 func TestSubscription_Patch(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		c := a.Workspace(sheaf.Pro).Client("")
 		made := subscribe(t, c, fields{"headers": fields{"X-Token": "t0psecret"}})
@@ -164,7 +164,7 @@ func TestSubscription_Patch(t *testing.T) {
 
 // D64, D68a: by hand off and on.
 func TestSubscription_Switch(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
 		c := a.Workspace(sheaf.Pro).Client("")
 		id := idOf(subscribe(t, c, nil))
@@ -239,7 +239,7 @@ func TestSubscription_HeadersRefused(t *testing.T) {
 
 // D64a: PATCH replaces the set, null clears it, another origin drops it.
 func TestSubscription_HeadersReplacedAndDropped(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		to := receiver(t, a)
 		_, port, _ := strings.Cut(strings.TrimPrefix(to.URL, "https://"), ":")
@@ -359,9 +359,9 @@ func TestSubscription_Repeated(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		body := fields{"name": "n", "url": hook, "events": []string{"project.created"}, "headers": fields{"X-Token": "t0psecret"}}
-		rs := answers(8, func(int) *apitest.Response { return c.POST(subscriptions, body, "Idempotency-Key: k") })
+		rs := apitest.Together(8, func(int) *apitest.Response { return c.POST(subscriptions, body, "Idempotency-Key: k") })
 		id := repeated(t, rs, 201)
-		rs = answers(8, func(int) *apitest.Response {
+		rs = apitest.Together(8, func(int) *apitest.Response {
 			return c.POST(at(subscriptions, id)+"/rotate-secret", nil, "Idempotency-Key: k")
 		})
 		repeated(t, rs, 200)
@@ -395,7 +395,7 @@ func repeated(t *testing.T, rs []*apitest.Response, status int) string {
 
 // D64a, D57: neither secrets nor the values of headers can be read in the database, the log or an answer.
 func TestSubscription_SecretsAreSealedAtRest(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		to := receiver(t, a)
 		a.Deliver(quick)
@@ -461,7 +461,7 @@ func database(t *testing.T, a *apitest.API) (out []byte) {
 
 // A PATCH that is answered with an error has changed nothing, also if the caller leaves right after the commit.
 func TestSubscription_PatchSaysWhatHappened(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Business)
 		made, err := a.App.CreateSubscription(t.Context(), ownerOf(ws), sheaf.SubscriptionChange{Name: sheaf.Some("hook"),
 			URL: sheaf.Some("https://hook.example/"), Events: sheaf.Some([]string{"project.created"})})

@@ -14,8 +14,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Uploads follow the protocol tus 1.0 (https://tus.io/protocols/resumable-upload), so that its clients
-// work as they are: core, creation, expiration and termination. What they need to know is in headers.
+// Uploads follow tus 1.0 (https://tus.io/protocols/resumable-upload) with the extensions creation, expiration
+// and termination, so that existing tus clients work. All values are in headers.
 
 const (
 	tusVersion    = "1.0.0"
@@ -25,23 +25,24 @@ const (
 	maxMetadata = 8 << 10
 )
 
-// tus is a route of the protocol: its version must be named, and is in the answer whatever becomes of
-// the request.
-func tus(method, path string, need []sheaf.Scope, do func(*exchange) (answer, error)) route {
-	return route{method: method, path: path, need: need, do: func(x *exchange) (answer, error) {
+// tus is the option of a route of the protocol. The request must name the version of the protocol, and every
+// answer names it too, even that of a refused request.
+func tus(r *route) {
+	do := r.do
+	r.do = func(x *exchange) (answer, error) {
 		h := x.Header()
 		h.Set("Tus-Resumable", tusVersion)
 		h.Set("Cache-Control", "no-store")
 		if got := x.Request.Header.Get("Tus-Resumable"); got != tusVersion {
 			h.Set("Tus-Version", tusVersion)
 			return answer{}, &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,
-				Text: "Tus-Resumable must be " + tusVersion + ", the version of the upload protocol that is spoken here: use a tus client, or send that header"}
+				Text: "Tus-Resumable must be " + tusVersion + ", the version of the upload protocol that this service uses: use a tus client, or send that header"}
 		}
 		return do(x)
-	}}
+	}
 }
 
-// uploadOptions says what of the protocol is spoken here.
+// uploadOptions answers with the supported version and extensions of the protocol.
 func (s *Server) uploadOptions(x *exchange) (answer, error) {
 	h := x.Header()
 	h.Set("Tus-Resumable", tusVersion)
@@ -56,15 +57,15 @@ func (s *Server) createUpload(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	u, err := s.App.CreateUpload(x.Request.Context(), x.caller, in)
+	u, err := s.App.CreateUpload(x.Request.Context(), x.Caller, in)
 	if err != nil {
 		return answer{}, err
 	}
-	x.tellExpiry(u)
+	x.setExpiry(u)
 	return answer{status: http.StatusCreated, location: "/api/v1/uploads/" + string(u.ID)}, nil
 }
 
-// readUpload reads what is announced: the length, and what the metadata says of the file.
+// readUpload reads the length and the metadata of a new upload from the headers.
 func (x *exchange) readUpload() (in app.NewUpload, err error) {
 	if x.Request.Header.Get("Upload-Defer-Length") != "" {
 		return in, sheaf.Invalidf("Upload-Defer-Length is not possible here: send Upload-Length with the size of the file")
@@ -83,7 +84,7 @@ func (x *exchange) readUpload() (in app.NewUpload, err error) {
 	if text := metadata["document_id"]; text != "" {
 		id, ok := sheaf.ParseUUID(text)
 		if !ok {
-			return in, sheaf.Invalidf("Upload-Metadata: document_id must be a UUID, or be left out for a file of no document")
+			return in, sheaf.Invalidf("Upload-Metadata: document_id must be a UUID, or be left out if the file belongs to no document")
 		}
 		in.DocumentID = (*sheaf.DocumentID)(&id)
 	}
@@ -100,8 +101,8 @@ func (x *exchange) countHeader(name string) (int64, error) {
 	return int64(n), nil
 }
 
-// parseMetadata reads pairs of a name and a value in base64: "filename YS5wbmc=,draft". Names that
-// mean nothing here are passed over, as unknown fields are everywhere.
+// parseMetadata reads pairs of a name and a value in base64: "filename YS5wbmc=,draft". Callers ignore unknown
+// names, as unknown fields are ignored everywhere.
 func parseMetadata(header string) (map[string]string, error) {
 	if len(header) > maxMetadata {
 		return nil, sheaf.Invalidf("Upload-Metadata has more than %d bytes: send filename and document_id", maxMetadata)
@@ -121,18 +122,18 @@ func parseMetadata(header string) (map[string]string, error) {
 	return out, nil
 }
 
-// tellExpiry says until when the upload waits for its next piece.
-func (x *exchange) tellExpiry(u sheaf.Upload) {
+// setExpiry sets the header with the time at which the upload expires, if it does.
+func (x *exchange) setExpiry(u sheaf.Upload) {
 	if !u.Expires.IsZero() {
 		x.Header().Set("Upload-Expires", u.Expires.UTC().Format(http.TimeFormat))
 	}
 }
 
-// tellUpload answers how far the upload has come.
-func (x *exchange) tellUpload(status int, u sheaf.Upload) answer {
+// uploadAnswer answers with the offset of the upload's next piece.
+func (x *exchange) uploadAnswer(status int, u sheaf.Upload) answer {
 	x.Header().Set("Upload-Offset", strconv.FormatInt(u.Offset, 10))
 	if !u.Whole() {
-		x.tellExpiry(u)
+		x.setExpiry(u)
 	}
 	return answer{status: status}
 }
@@ -142,12 +143,12 @@ func (s *Server) headUpload(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	u, err := s.App.Upload(x.Request.Context(), x.caller, id)
+	u, err := s.App.Upload(x.Request.Context(), x.Caller, id)
 	if err != nil {
 		return answer{}, err
 	}
 	x.Header().Set("Upload-Length", strconv.FormatInt(u.Length, 10))
-	return x.tellUpload(http.StatusOK, u), nil
+	return x.uploadAnswer(http.StatusOK, u), nil
 }
 
 func (s *Server) appendUpload(x *exchange) (answer, error) {
@@ -157,7 +158,7 @@ func (s *Server) appendUpload(x *exchange) (answer, error) {
 	}
 	if t := x.Request.Header.Get("Content-Type"); mediaType(t) != pieceType {
 		return answer{}, &sheaf.Error{Kind: sheaf.UnsupportedType, Code: sheaf.CodeUnsupportedType,
-			Text: "Content-Type must be " + pieceType + ": send a piece of the file itself, and say so"}
+			Text: "Content-Type must be " + pieceType + ": send a piece of the file with this type"}
 	}
 	offset, err := x.countHeader("Upload-Offset")
 	if err != nil {
@@ -168,11 +169,11 @@ func (s *Server) appendUpload(x *exchange) (answer, error) {
 		return answer{}, pieceError(err)
 	}
 	defer body.Release()
-	u, err := s.App.AppendUpload(x.Request.Context(), x.caller, id, offset, app.Piece{Reader: body, Interrupt: body.Interrupt})
+	u, err := s.App.AppendUpload(x.Request.Context(), x.Caller, id, offset, app.Piece{Reader: body, Interrupt: body.Interrupt})
 	if err != nil {
 		return answer{}, pieceError(err)
 	}
-	return x.tellUpload(http.StatusNoContent, u), nil
+	return x.uploadAnswer(http.StatusNoContent, u), nil
 }
 
 // pieceError returns the error for a piece that did not arrive whole. The bytes that arrived are kept.
@@ -180,22 +181,17 @@ func pieceError(err error) error {
 	var over *http.MaxBytesError
 	var ours *sheaf.Error
 	var refusal *front.Refusal
+	var slow interface{ Timeout() bool } // the client sent too slowly, or another request interrupted it
 	switch {
 	case errors.As(err, &ours) || errors.As(err, &refusal):
 		return err
 	case errors.As(err, &over):
 		return &sheaf.Error{Kind: sheaf.TooLarge, Code: sheaf.CodeTooLarge,
-			Text: "the body is larger than 10 MB (10,485,760 bytes): send pieces of that size at most (chunkSize), after a HEAD that says where to go on"}
-	case errors.Is(err, io.ErrUnexpectedEOF) || isTimeout(err) || errors.Is(err, io.ErrClosedPipe):
-		return sheaf.Invalidf("body: it did not arrive whole: ask for the upload by HEAD and go on from there")
+			Text: "the body is larger than 10 MB (10,485,760 bytes): send pieces of at most that size (chunkSize), after a HEAD for the offset"}
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &slow) && slow.Timeout() || errors.Is(err, io.ErrClosedPipe):
+		return sheaf.Invalidf("body: it is incomplete: get the offset with HEAD and continue from there")
 	}
 	return err
-}
-
-// isTimeout reports whether the client took too long, or was interrupted by another request.
-func isTimeout(err error) bool {
-	var t interface{ Timeout() bool }
-	return errors.As(err, &t) && t.Timeout()
 }
 
 func (s *Server) deleteUpload(x *exchange) (answer, error) {
@@ -203,5 +199,5 @@ func (s *Server) deleteUpload(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return noContent(s.App.DeleteUpload(x.Request.Context(), x.caller, id))
+	return noContent(s.App.DeleteUpload(x.Request.Context(), x.Caller, id))
 }

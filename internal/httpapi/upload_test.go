@@ -263,7 +263,7 @@ func (c *counting) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// D101: of which nothing arrives for 24 hours, it goes with all that it held.
+// D101: an upload that receives nothing for 24 hours is removed with all that it held.
 func TestUpload_ExpiresAfterADay(t *testing.T) {
 	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
@@ -330,8 +330,8 @@ func (f *stumbling) Join(ctx context.Context, upload string, at media.Progress, 
 	return f.Store.Join(ctx, upload, at, key)
 }
 
-// D101: an upload whose last step fails is not told to be whole before there is a medium: whoever asks next
-// finishes it.
+// D101: an upload whose last step fails is not reported as complete before there is a medium: the next
+// request finishes it.
 func TestUpload_IsFinishedByWhoeverAsksNext(t *testing.T) {
 	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		f := &stumbling{Store: a.Media.Store, joins: 2}
@@ -394,7 +394,7 @@ func TestUpload_BodiesThatAreTooLarge(t *testing.T) {
 	short := begin(t, c, 5)
 	piece(c, short, 0, []byte("12")).Want(t, 204)
 	for _, body := range []any{[]byte("3456"), io.LimitReader(zeros{}, 4)} {
-		piece(c, short, 2, body).WantError(t, 413, "PAYLOAD_TOO_LARGE", "missing")
+		piece(c, short, 2, body).WantError(t, 413, "PAYLOAD_TOO_LARGE", "rest of the file")
 		if got := offset(t, c, short); got != "2" {
 			t.Errorf("of a file that is longer than was announced, %s bytes are kept", got)
 		}
@@ -523,8 +523,10 @@ func TestUpload_QuotaIsExactUnderConcurrency(t *testing.T) {
 	})
 }
 
-// Four connections send the same piece at once. A piece that is interrupted gets 400 or a closed connection, a later one 409. A
-// connection that stays open serves the next requests.
+// D101: four connections send the same piece at once. A newer request interrupts an older one, so that a client
+// whose connection hangs can go on: the older one gets 400 or a closed connection, and what arrived of it is kept. A
+// request that then names the wrong offset gets 409. So it may be that none of the four is taken whole. A connection
+// that stays open serves the next requests.
 func TestUpload_OnePieceAtOnceLeavesConnectionsUsable(t *testing.T) {
 	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
@@ -577,6 +579,17 @@ func TestUpload_OnePieceAtOnceLeavesConnectionsUsable(t *testing.T) {
 			all.Wait()
 			if took.Load() > 1 {
 				t.Errorf("%d pieces were taken", took.Load())
+			}
+			// What arrived is kept: the upload goes on from there, and the medium has exactly these bytes.
+			if took.Load() == 0 {
+				at, err := strconv.Atoi(offset(t, c, path))
+				if err != nil {
+					t.Fatal(err)
+				}
+				piece(c, path, at, body[at:]).Want(t, 204)
+			}
+			if !bytes.Equal(content(t, c, path), body) {
+				t.Error("the medium has other bytes")
 			}
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// pathVersion returns the document and the number of the version in the path.
+// pathVersion returns the id of the document and the number of the version in the path.
 func pathVersion(x *exchange) (sheaf.DocumentID, int64, error) {
 	id, err := pathID[sheaf.DocumentID](x)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Server) listVersions(x *exchange) (answer, error) {
 		return answer{}, err
 	}
 	p.Desc = x.query.Text("order") != "asc" // the newest first, unless the oldest are asked for
-	page, err := s.App.Versions(x.Request.Context(), x.caller, id, p)
+	page, err := s.App.Versions(x.Request.Context(), x.Caller, id, p)
 	return pageOf(page), err
 }
 
@@ -42,7 +42,7 @@ func (s *Server) getVersion(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	v, err := s.App.Version(x.Request.Context(), x.caller, id, n)
+	v, err := s.App.Version(x.Request.Context(), x.Caller, id, n)
 	body := sheaf.AppendJSON(nil, &v)
 	return answer{status: http.StatusOK, body: body, etag: pageTag(body)}, err
 }
@@ -61,7 +61,7 @@ func (s *Server) diffVersions(x *exchange) (answer, error) {
 		number := int64(m)
 		to = &number
 	}
-	diff, err := s.App.DiffVersions(x.Request.Context(), x.caller, id, n, to)
+	diff, err := s.App.DiffVersions(x.Request.Context(), x.Caller, id, n, to)
 	body := []byte(diff)
 	return answer{status: http.StatusOK, body: body, media: plainType, etag: pageTag(body)}, err
 }

@@ -62,7 +62,7 @@ func TestVersions_ListAndGet(t *testing.T) {
 
 // D82: a unified diff of the texts.
 func TestVersions_Diff(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
 		one := at(documents, create(t, c, documents, fields{"title": "T\nx", "content": "a\nb\nc\n"}))
 		put(c, one, "a\nB\nc\n").Want(t, 200)

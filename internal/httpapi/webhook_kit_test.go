@@ -12,7 +12,6 @@ import (
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/deliver"
 	"sheaf.dev/internal/guard"
-	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
@@ -164,7 +163,7 @@ func sending(t testing.TB, a *apitest.API, g *guard.Guard, send func(context.Con
 	t.Helper()
 	rules := app.New(app.Config{Store: a.Store, Now: a.Clock.Now, Random: rand.Reader, Webhooks: app.Webhooks{
 		Box: a.Webhooks.Box, Guard: g, SignatureHeader: "X-Service-Signature", Send: send}})
-	f := apitest.Serve(httpapi.Config{App: rules, Log: a.Options.Log, Now: a.Clock.Now, RateLimit: func(sheaf.Plan) int { return 0 }})
+	f := a.Serve(rules)
 	s := httptest.NewServer(f)
 	t.Cleanup(s.Close)
 	return &apitest.API{Server: s, Front: f, App: rules, Store: a.Store, Clock: a.Clock, Webhooks: a.Webhooks}

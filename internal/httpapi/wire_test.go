@@ -186,7 +186,7 @@ func patchable(t *testing.T, c *apitest.Client) map[string]string {
 
 // D6
 func TestPatch_AnswersTheWholeResource(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Freeze()
 		c := a.Workspace(sheaf.Business).Client("")
 		for path, field := range patchable(t, c) {
@@ -226,7 +226,7 @@ func TestPatch_AnswersTheWholeResource(t *testing.T) {
 
 // D7
 func TestDelete_AnswersNoContentAndThenNotFound(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")
 		for noun, id := range resources(t, c) {
 			path := "/api/v1/" + noun + "/" + id
@@ -241,7 +241,7 @@ func TestDelete_AnswersNoContentAndThenNotFound(t *testing.T) {
 				t.Errorf("%s: answered %q of type %q", path, gone.Body, gone.Header.Get("Content-Type"))
 			}
 			c.DELETE(path, tusHeader).WantError(t, 404, "NOT_FOUND")
-			if noun != "api-keys" && noun != "uploads" { // of which there is no GET
+			if noun != "api-keys" && noun != "uploads" { // they have no GET
 				c.GET(path).WantError(t, 404, "NOT_FOUND")
 			}
 		}

@@ -59,7 +59,7 @@ func (m *Mailer) text(s *sheaf.Subscription, w *sheaf.Workspace) string {
 	if s.Active {
 		fmt.Fprintf(&b, "%s fails: %d deliveries in a row did not arrive.\nAfter %d it is turned off.\n", what, s.FailureCount, sheaf.MaxFailures)
 	} else {
-		fmt.Fprintf(&b, "%s is turned off: %d deliveries in a row did not arrive.\nWhat happens meanwhile is held, and not lost.\n", what, s.FailureCount)
+		fmt.Fprintf(&b, "%s is turned off: %d deliveries in a row did not arrive.\nLater deliveries are held, not lost.\n", what, s.FailureCount)
 	}
 	if s.LastError != nil {
 		fmt.Fprintf(&b, "\nThe last error: %s\n", *s.LastError)

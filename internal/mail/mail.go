@@ -51,7 +51,7 @@ type Mailer struct {
 // New returns a Mailer. It does nothing before Run.
 func New(c Config) *Mailer {
 	m := &Mailer{Config: c, mails: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sheaf_mails_total",
-		Help: "Mails about webhooks that fail, by what came of them."}, []string{"outcome"})}
+		Help: "Mails about webhooks that fail, by outcome."}, []string{"outcome"})}
 	for _, outcome := range []string{sent, postponed, dropped} {
 		m.mails.WithLabelValues(outcome)
 	}
@@ -116,14 +116,14 @@ func (m *Mailer) Once(ctx context.Context) error {
 	due, err := m.due(ctx)
 	for i := range due {
 		if err == nil {
-			err = m.tell(ctx, due[i])
+			err = m.send(ctx, due[i])
 		}
 	}
 	return err
 }
 
-// tell sends one mail, and stores the outcome. After a crash in between, it is sent again.
-func (m *Mailer) tell(ctx context.Context, n store.Notice) error {
+// send sends one mail, and stores the outcome. After a crash in between, it is sent again.
+func (m *Mailer) send(ctx context.Context, n store.Notice) error {
 	l, err := m.write(ctx, n)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (m *Mailer) tell(ctx context.Context, n store.Notice) error {
 	switch {
 	case err == nil:
 		m.mails.WithLabelValues(sent).Inc()
-		return m.Store.Write(ctx, func(tx *store.Tx) error { return tx.ToldNotice(n, m.Now(), l.off) })
+		return m.Store.Write(ctx, func(tx *store.Tx) error { return tx.RecordMail(n, m.Now(), l.off) })
 	case permanent(err):
 		return m.drop(ctx, n, err)
 	}
@@ -152,8 +152,8 @@ func (m *Mailer) tell(ctx context.Context, n store.Notice) error {
 	return errors.Join(err, m.postpone(ctx, n))
 }
 
-// told is a mail to send, with its recipients.
-type told struct {
+// outgoing is a mail to send, with its recipients.
+type outgoing struct {
 	text      []byte // nil: there is no longer a reason to send it
 	people    []sheaf.User
 	off       bool      // the webhook was deactivated, not just failing
@@ -161,10 +161,10 @@ type told struct {
 }
 
 // write returns the mail for a notice.
-func (m *Mailer) write(ctx context.Context, n store.Notice) (l told, err error) {
+func (m *Mailer) write(ctx context.Context, n store.Notice) (l outgoing, err error) {
 	err = m.Store.Read(ctx, func(r *store.Reader) error {
 		s, err := r.Subscription(n.Workspace, n.Subscription)
-		if sheaf.KindOf(err) == sheaf.NotFound || err == nil && !ails(&s) {
+		if sheaf.KindOf(err) == sheaf.NotFound || err == nil && !stillFails(&s) {
 			return nil
 		}
 		if err != nil {
@@ -177,28 +177,28 @@ func (m *Mailer) write(ctx context.Context, n store.Notice) (l told, err error) 
 		if l.notBefore, err = r.NextLetter(n.Workspace); err != nil {
 			return err
 		}
-		if l.people, err = toTell(r, n.Workspace); err != nil {
+		if l.people, err = recipients(r, n.Workspace); err != nil {
 			return err
 		}
 		l.text, l.off = m.letter(&s, &w, n, l.people), !s.Active
 		return nil
 	})
 	if err != nil {
-		return told{}, fmt.Errorf("read what is to be told of subscription %s: %w", n.Subscription, err)
+		return outgoing{}, fmt.Errorf("read what the mail about subscription %s says: %w", n.Subscription, err)
 	}
 	return l, nil
 }
 
-// ails reports whether the subscription still fails: it may have been repaired meanwhile.
-func ails(s *sheaf.Subscription) bool {
+// stillFails reports whether the subscription still fails: it may have been repaired meanwhile.
+func stillFails(s *sheaf.Subscription) bool {
 	if !s.Active {
 		return s.DeactivationReason != nil && *s.DeactivationReason == sheaf.ByFailures
 	}
 	return s.FailureCount >= sheaf.WarnFailures
 }
 
-// toTell returns the owners and admins of a workspace who have an e-mail address.
-func toTell(r *store.Reader, ws sheaf.WorkspaceID) (people []sheaf.User, err error) {
+// recipients returns the owners and admins of a workspace who have an e-mail address.
+func recipients(r *store.Reader, ws sheaf.WorkspaceID) (people []sheaf.User, err error) {
 	members, err := r.Members(ws)
 	for i := range members {
 		m := &members[i]

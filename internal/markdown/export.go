@@ -9,20 +9,23 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+
+	"sheaf.dev/internal/sheaf"
 )
 
 // Export turns documents into files at the paths of a [Layout], and media into files at their
 // [MediaPaths].
 type Export struct {
-	paths map[string]string // by the document's id
+	Places
 	media map[string]string // by the medium's id
 	index *Index
 }
 
-// NewExport returns an Export for documents and media with these paths.
-func NewExport(paths, media map[string]string) *Export {
-	return &Export{paths, media, NewIndex(slices.Sorted(maps.Values(paths)), slices.Sorted(maps.Values(media)))}
+// NewExport returns an Export for documents at these places and media with these paths.
+func NewExport(places Places, media map[string]string) *Export {
+	return &Export{places, media, NewIndex(slices.Sorted(maps.Values(places.Paths)), slices.Sorted(maps.Values(media)))}
 }
 
 // MediumPath returns the path of a medium's file. If a medium is deleted meanwhile, call Forget
@@ -35,32 +38,56 @@ func (x *Export) MediumPath(id string) (path string, known bool) {
 // Forget records that a medium has no file. Links to it are not changed.
 func (x *Export) Forget(id string) { delete(x.media, id) }
 
-// IDs returns the ids of the documents in the order of their paths.
+// IDs returns the ids of the documents with a file, in the order of their paths.
 func (x *Export) IDs() []string {
-	return slices.SortedFunc(maps.Keys(x.paths), func(a, b string) int { return comparePaths(x.paths[a], x.paths[b]) })
+	ids := slices.SortedFunc(maps.Keys(x.Paths), func(a, b string) int { return comparePaths(x.Paths[a], x.Paths[b]) })
+	return slices.DeleteFunc(ids, func(id string) bool { return isFolder(x.Paths[id]) })
 }
 
 // File returns the path and the bytes of a document's file. Links to exported documents lead to
 // their files. Links to files are written in one form only, so that the next export writes the
 // same.
 func (x *Export) File(id string, p Page) (path string, data []byte) {
-	path = x.paths[id]
+	path = x.Paths[id]
 	p.Content = editComments(rewrite(quoteNotices(p.Content), func(l link) (string, string, bool) { return x.find(path, l) },
 		func(target string) (string, bool) { return relative(path, target), true }).Text, true)
 	p.Metadata = maps.Clone(p.Metadata)
 	delete(p.Metadata, pathName)
 	delete(p.Metadata, placesName)
+	if order, counts := x.orders[id]; counts {
+		p.Metadata = withOrder(p.Metadata, order)
+	}
 	if len(p.Metadata) == 0 {
 		p.Metadata = nil
 	}
 	return path, Format(path, p)
 }
 
+// withOrder adds a document's position to its metadata, from which its front matter is written. If
+// that makes it longer than metadata may be, the position is left out.
+func withOrder(metadata map[string]string, order int) map[string]string {
+	delete(metadata, ownOrderName)
+	name := orderName
+	if _, taken := metadata[orderName]; taken {
+		name = ownOrderName
+	} else if order == 0 {
+		return metadata
+	}
+	with := maps.Clone(metadata)
+	if with == nil {
+		with = map[string]string{}
+	}
+	if with[name] = strconv.Itoa(order); len(encodeMetadata(with)) > sheaf.MaxMetadata {
+		return metadata
+	}
+	return with
+}
+
 // find returns the file that a link leads to, by the document's id or by a path.
 func (x *Export) find(from string, l link) (target, part string, ok bool) {
 	if to, is := strings.CutPrefix(l.dest, "document:"); is && !l.wiki {
 		to, part = cutPart(to)
-		target, ok = x.paths[to]
+		target, ok = x.Paths[to]
 		return target, part, ok
 	}
 	if id, is := mediumOf(l); is {

@@ -3,6 +3,7 @@ package markdown
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
@@ -105,6 +106,24 @@ func (w *workspace) take(t fataler, tree *Tree, source string) Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return w.takeLibrary(t, l)
+}
+
+// takeProject does what an import with --as-project does.
+func (w *workspace) takeProject(t fataler, tree *Tree, source string) Plan {
+	t.Helper()
+	l, err := LoadProject(tree, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := slices.IndexFunc(w.projects, func(p Project) bool { return p.ExternalID == ExternalID(source, Root) }); i >= 0 {
+		l.Home = w.projects[i].ID
+	}
+	return w.takeLibrary(t, l)
+}
+
+func (w *workspace) takeLibrary(t fataler, l *Library) Plan {
+	t.Helper()
 	media := Know(w.media)
 	plan, err := l.Compare(w.documents, media)
 	if err != nil {
@@ -129,11 +148,39 @@ func (w *workspace) take(t fataler, tree *Tree, source string) Plan {
 		return text, whole
 	}
 	var again []*Entry
-	for _, e := range plan.Create {
+	for _, d := range plan.Detach {
+		w.document(d.ID).ParentID = ""
+		w.check(t)
+	}
+	for _, c := range plan.Place {
+		e, folder := c.Entry, c.Folder()
+		if l.AsProject {
+			folder = ""
+		}
+		d := Document{ID: c.Document.ID, ExternalID: e.ExternalID, ProjectID: w.place(PlaceOf(folder, l.Source), l.Source), Page: e.Page}
+		if l.AsProject {
+			d.SortOrder = e.SortOrder
+		}
+		if e.Parent != nil {
+			if d.ParentID = ids[e.Parent.ExternalID]; d.ParentID == "" {
+				t.Errorf("%s is made before its parent", e.Path)
+			}
+		}
+		if d.ID != "" {
+			old := w.document(d.ID)
+			w.carry(old.ID, d.ProjectID)
+			old.ParentID, old.SortOrder = d.ParentID, d.SortOrder
+			w.check(t)
+			continue
+		}
 		content, whole := text(e)
 		id := w.id()
-		w.documents = append(w.documents, Document{ID: id, ExternalID: e.ExternalID, ProjectID: w.place(PlaceOf(e.Folder(), source), source), Page: e.Page})
+		if d.ID = id; !l.AsProject {
+			d.SortOrder = int64(w.ids) * sheaf.OrderStep
+		}
+		w.documents = append(w.documents, d)
 		w.documents[len(w.documents)-1].Metadata = l.Metadata(e, media)
+		w.check(t)
 		w.write(id, content)
 		ids[e.ExternalID] = id
 		if !whole {
@@ -154,6 +201,58 @@ func (w *workspace) take(t fataler, tree *Tree, source string) Plan {
 		w.write(ids[e.ExternalID], content)
 	}
 	return plan
+}
+
+func (w *workspace) document(id string) *Document {
+	return &w.documents[slices.IndexFunc(w.documents, func(d Document) bool { return d.ID == id })]
+}
+
+// carry moves a document, and those below it, to a project.
+func (w *workspace) carry(id, project string) {
+	w.document(id).ProjectID = project
+	for i := range w.documents {
+		if w.documents[i].ParentID == id && w.documents[i].ProjectID != project {
+			w.carry(w.documents[i].ID, project)
+		}
+	}
+}
+
+// check refuses what a server refuses.
+func (w *workspace) check(t fataler) {
+	t.Helper()
+	byID := map[string]Document{}
+	for _, d := range w.documents {
+		byID[d.ID] = d
+	}
+	for _, d := range w.documents {
+		level := 1
+		for at := d; at.ParentID != ""; at = byID[at.ParentID] {
+			if level++; level > sheaf.MaxLevels || byID[at.ParentID].ProjectID != d.ProjectID {
+				t.Fatal("a server refuses the place of " + d.ExternalID)
+			}
+		}
+	}
+}
+
+// outline returns the titles of a project in reading order, indented by level.
+func (w *workspace) outline(project string) string {
+	var b strings.Builder
+	var below func(parent, indent string)
+	below = func(parent, indent string) {
+		var level []Document
+		for _, d := range w.documents {
+			if d.ProjectID == project && d.ParentID == parent {
+				level = append(level, d)
+			}
+		}
+		slices.SortStableFunc(level, func(a, b Document) int { return cmp.Compare(a.SortOrder, b.SortOrder) })
+		for _, d := range level {
+			fmt.Fprintf(&b, "%s%s\n", indent, d.Title)
+			below(d.ID, indent+"  ")
+		}
+	}
+	below("", "")
+	return b.String()
 }
 
 // upload makes a medium of a file.
@@ -215,9 +314,27 @@ func (w *workspace) place(p Place, source string) string {
 // export returns what an export writes.
 func (w *workspace) export(t fataler) files {
 	t.Helper()
-	paths := Layout(w.folders, w.projects, w.documents)
-	x, out := NewExport(paths, MediaPaths(paths, w.documents, w.media)), files{}
+	return w.exportAt(t, Layout(w.folders, w.projects, w.documents))
+}
+
+// exportProject returns what an export of one project writes.
+func (w *workspace) exportProject(t fataler, project string) files {
+	t.Helper()
+	var documents []Document
 	for _, d := range w.documents {
+		if d.ProjectID == project {
+			documents = append(documents, d)
+		}
+	}
+	return w.exportAt(t, LayoutProject(documents))
+}
+
+func (w *workspace) exportAt(t fataler, places Places) files {
+	t.Helper()
+	written := slices.DeleteFunc(slices.Clone(w.documents), func(d Document) bool { return places.Paths[d.ID] == "" })
+	x, out := NewExport(places, MediaPaths(places.Paths, written, w.media)), files{}
+	for _, id := range x.IDs() {
+		d := *w.document(id)
 		page := d.Page
 		page.Content = w.texts[d.ID]
 		for _, id := range MediaIn(page.Content) {

@@ -3,6 +3,7 @@ package markdown
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,31 +21,77 @@ type Project struct {
 	ID, FolderID, Name, ExternalID string // FolderID is empty at the root level
 }
 
-// Layout returns the path of the file of every document, by the document's id. An imported document
-// goes back to its original path. Any other gets a path of folders, project and title, with a
-// number if the path is taken. Documents in no project are at the root. Each list is in the order
-// of creation.
-func Layout(folders []Folder, projects []Project, documents []Document) map[string]string {
-	y := layout{paths: map[string]string{}, files: map[string]bool{}, folded: map[string]bool{}, dirs: map[string]bool{}, numbers: numbers{}}
-	y.own(documents)
-	in := y.projectDirs(projects, y.folderDirs(folders))
+// Places is where an export writes documents.
+type Places struct {
+	// Paths has the path of the file of every document, by the document's id. If it ends with a
+	// slash, the folder stands for the document and no file is written.
+	Paths map[string]string
+	// orders has the position that is written into a document's front matter, for documents whose
+	// order counts; 0 means none.
+	orders map[string]int
+}
+
+// Layout returns where the documents of a workspace are written. An imported document goes back to
+// its original path. Any other gets a path of folders, project and title, with a number if the path
+// is taken. Documents in no project are at the root. The documents of a project become folders if
+// some are below others, or were put in an order. Each list is in the order of creation.
+func Layout(folders []Folder, projects []Project, documents []Document) Places {
+	y := newLayout()
+	var flat []Document
+	trees, order := map[string][]Document{}, []string{}
 	for _, d := range documents {
+		if trees[d.ProjectID] == nil {
+			order = append(order, d.ProjectID)
+		}
+		trees[d.ProjectID] = append(trees[d.ProjectID], d)
+	}
+	maps.DeleteFunc(trees, func(_ string, documents []Document) bool { return !isTree(documents) })
+	for _, d := range documents {
+		if trees[d.ProjectID] == nil {
+			flat = append(flat, d)
+		}
+	}
+	y.own(flat)
+	in := y.projectDirs(projects, y.folderDirs(folders))
+	for _, project := range order {
+		y.tree(in[project], trees[project])
+	}
+	for _, d := range flat {
 		if _, done := y.paths[d.ID]; done {
 			continue
 		}
 		path := y.numbers.free(in[d.ProjectID], Segment(d.Title), ".md", func(path string) bool { return y.folded[fold(path)] })
 		y.claim(d.ID, path)
 	}
-	return y.paths
+	return Places{y.paths, y.orders}
+}
+
+// LayoutProject returns where the documents of one project are written: the top level of its tree is
+// at the root.
+func LayoutProject(documents []Document) Places {
+	y := newLayout()
+	y.tree("", documents)
+	return Places{y.paths, y.orders}
 }
 
 type layout struct {
 	paths  map[string]string // paths of documents, by id
+	orders map[string]int    // as in Places
 	files  map[string]bool   // paths of files
 	folded map[string]bool   // paths of files and folders, folded as case-insensitive file systems do
 	dirs   map[string]bool   // paths of folders
 
 	numbers numbers // for the names of files
+
+	// In trees: folders whose document is not a file in them, and the folded paths of files without
+	// their endings.
+	headed, bases map[string]bool
+}
+
+func newLayout() *layout {
+	set := func() map[string]bool { return map[string]bool{} }
+	return &layout{paths: map[string]string{}, orders: map[string]int{}, files: set(), folded: set(), dirs: set(), numbers: numbers{},
+		headed: set(), bases: set()}
 }
 
 // own gives documents their original paths. If several claim the same path, the first one by source
@@ -53,7 +100,7 @@ func (y *layout) own(documents []Document) {
 	type claimed struct{ id, source, path string }
 	var all []claimed
 	for _, d := range documents {
-		if source, path, ok := Origin(d.ExternalID, d.Metadata); ok {
+		if source, path, ok := Origin(d.ExternalID, d.Metadata); ok && !isFolder(path) {
 			all = append(all, claimed{d.ID, source, path})
 		}
 	}
@@ -80,6 +127,7 @@ func (y *layout) fits(path string) bool {
 
 func (y *layout) claim(id, path string) {
 	y.paths[id], y.files[path], y.folded[fold(path)] = path, true, true
+	y.bases[fold(withoutEnding(path))] = true
 	y.reserve(folderOf(path))
 }
 

@@ -50,7 +50,7 @@ func TestLayout_Paths(t *testing.T) {
 	add("", "a number", "jira:123", "a number.md")
 	add("gone", strings.Repeat("é", 200), "", strings.Repeat("é", 100)+".md")
 
-	got := Layout(folders, projects, documents)
+	got := Layout(folders, projects, documents).Paths
 	for _, d := range documents {
 		if got[d.ID] != want[d.ID] {
 			t.Errorf("%s: %q, want %q", d.Title, got[d.ID], want[d.ID])
@@ -142,8 +142,17 @@ func TestRoundTrip_OfAnyWorkspace(t *testing.T) {
 			if n := len(w.media); n > 0 && rapid.Bool().Draw(t, "places") {
 				d.Metadata = map[string]string{placesName: w.media[rapid.IntRange(0, n-1).Draw(t, "placed")].ID + " " + text.Draw(t, "place") + ".png"}
 			}
-			w.documents = append(w.documents, d)
+			if rapid.Bool().Draw(t, "in a tree") {
+				d.SortOrder = int64(rapid.IntRange(0, 2).Draw(t, "order"))
+				for _, other := range w.documents {
+					if other.ProjectID == d.ProjectID && other.ParentID == "" && rapid.Bool().Draw(t, "below") {
+						d.ParentID = other.ID
+					}
+				}
+			}
 			w.texts[d.ID] = text.Draw(t, "content") + shown()
+			d.SHA256 = sum(w.texts[d.ID])
+			w.documents = append(w.documents, d)
 		}
 		first := w.export(t)
 		other := newWorkspace()

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"sheaf.dev/internal/sheaf"
@@ -17,8 +19,14 @@ type Entry struct {
 	// LinksKept means that the links to other files are not changed, because with ids in their
 	// place the text would be too long.
 	LinksKept bool
-	links     []string
-	sum       [sha256.Size]byte // hash of the whole file
+	// Parent is the entry above it, and Level is its level, from 1, if the library is a project.
+	// SortOrder is set by Compare for entries that are created or moved.
+	Parent    *Entry
+	Level     int
+	SortOrder int64
+
+	links []string
+	sum   [sha256.Size]byte // hash of the whole file
 }
 
 // Folder returns the path of the file's folder; "" is the root.
@@ -27,7 +35,11 @@ func (e *Entry) Folder() string { return folderOf(e.Path) }
 // Library is a tree whose files have all been read and accepted, for one source.
 type Library struct {
 	Source  string
-	Entries []*Entry // in the order of their paths
+	Entries []*Entry // in the order of their paths, or of a project in reading order
+	// AsProject means that the tree becomes one project, with the documents below each other. Home
+	// is the id of that project on the server; the caller sets it before Compare if there is one.
+	AsProject bool
+	Home      string
 	// Pictures is the number of pictures in the texts whose files are missing.
 	Pictures int
 	// TooLong has the files that texts show or link to and that are too long for a medium.
@@ -36,21 +48,41 @@ type Library struct {
 	tree      *Tree
 	index     *Index
 	byPath    map[string]*Entry
-	files     map[string]*File // files that texts show or link to; nil if the file becomes no medium
+	below     map[*Entry][]*Entry // of a project; nil has the top level
+	files     map[string]*File    // files that texts show or link to; nil if the file becomes no medium
 	fileBytes int64
 }
 
 // Load reads every file once. It returns an error if a file cannot become a document, or if the
 // tree has none. Then nothing of the tree may be sent.
-func Load(t *Tree, source string) (*Library, error) {
+func Load(t *Tree, source string) (*Library, error) { return load(t, source, false) }
+
+// LoadProject is Load for a tree that becomes one project. It also returns an error if documents
+// would nest too deep.
+func LoadProject(t *Tree, source string) (*Library, error) { return load(t, source, true) }
+
+func load(t *Tree, source string, asProject bool) (*Library, error) {
 	if err := CheckSource(source); err != nil {
 		return nil, err
 	}
-	l := &Library{Source: source, tree: t, index: NewIndex(t.Paths(), t.others), byPath: map[string]*Entry{}, files: map[string]*File{}}
+	if asProject {
+		if err := t.unwrap(); err != nil {
+			return nil, err
+		}
+	}
+	l := &Library{Source: source, AsProject: asProject, tree: t, byPath: map[string]*Entry{}, files: map[string]*File{}}
+	var s shape
+	pages := t.Paths()
+	if asProject {
+		s = shapeOf(pages, t.kind == docusaurus)
+		pages = slices.Concat(pages, slices.DeleteFunc(slices.Sorted(maps.Values(s.docs)), IsMarkdown))
+	}
+	l.index = NewIndex(pages, t.others)
+	orders := map[*Entry]float64{}
 	var wrong problems
 	total := 0
 	for _, path := range t.Paths() {
-		size, err := l.load(path)
+		size, err := l.load(path, orders)
 		if total += size; total > MaxBytes {
 			return nil, fmt.Errorf("there are more than %d bytes of Markdown", MaxBytes)
 		}
@@ -63,6 +95,8 @@ func Load(t *Tree, source string) (*Library, error) {
 		return nil, wrong
 	case len(l.Entries) == 0:
 		return nil, errors.New("there is no Markdown: no file ends with .md, .markdown or .mdx")
+	case asProject:
+		return l, l.arrange(s, orders)
 	}
 	return l, nil
 }
@@ -80,8 +114,9 @@ func (p problems) Error() string {
 }
 
 // load reads one file, and checks the length of its text with an id in place of every link. If only
-// the ids make it too long, its links are kept.
-func (l *Library) load(path string) (size int, err error) {
+// the ids make it too long, its links are kept. In a project, the position in the front matter goes
+// to orders.
+func (l *Library) load(path string, orders map[*Entry]float64) (size int, err error) {
 	data, err := l.tree.Read(path)
 	if err != nil {
 		return 0, err
@@ -90,16 +125,22 @@ func (l *Library) load(path string) (size int, err error) {
 	if err != nil {
 		return len(data), err
 	}
+	order, ordered := 0.0, false
+	if l.AsProject {
+		order, ordered = takeOrder(&page)
+	}
 	const anyID = "00000000-0000-0000-0000-000000000000"
 	content := editComments(page.Content, false)
 	found := l.index.Rewrite(path, quoteNotices(content), func(target string) (string, bool) {
-		if IsMarkdown(target) {
+		if isPage(target) {
 			return "document:" + anyID, true
 		}
 		return "media:" + anyID, true
 	})
 	e := &Entry{Path: path, ExternalID: ExternalID(l.Source, path), Page: page, sum: sha256.Sum256(data)}
-	e.Content = ""
+	if e.Content = ""; ordered {
+		orders[e] = order
+	}
 	switch {
 	case len(found.Text) <= sheaf.MaxContent:
 		e.links = found.Targets
@@ -109,7 +150,7 @@ func (l *Library) load(path string) (size int, err error) {
 		return len(data), fmt.Errorf("its text has %d bytes, at most %d are allowed", len(content), sheaf.MaxContent)
 	}
 	for _, target := range e.links {
-		if !IsMarkdown(target) {
+		if !isPage(target) {
 			_, wrong := l.file(target)
 			err = errors.Join(err, wrong)
 		}
@@ -153,6 +194,9 @@ func (l *Library) MDX() (n int) {
 // whose id is known. whole reports whether all ids were known. If the file has changed since Load,
 // Content returns an error.
 func (l *Library) Content(e *Entry, id func(*Entry) (string, bool), media KnownMedia) (text string, whole bool, err error) {
+	if isFolder(e.Path) {
+		return "", true, nil
+	}
 	data, err := l.tree.Read(e.Path)
 	if err != nil {
 		return "", false, err
@@ -170,7 +214,7 @@ func (l *Library) Content(e *Entry, id func(*Entry) (string, bool), media KnownM
 	}
 	whole = true
 	out := l.index.Rewrite(e.Path, quoteNotices(content), func(path string) (string, bool) {
-		if !IsMarkdown(path) {
+		if !isPage(path) {
 			f := l.files[path]
 			if f == nil {
 				return "", false // the link is kept
@@ -187,9 +231,10 @@ func (l *Library) Content(e *Entry, id func(*Entry) (string, bool), media KnownM
 }
 
 // Ordered returns the entries in an order in which each comes after those that it links to, unless
-// links form a cycle. Then the ids are known when its text is sent, and one version is enough.
+// links form a cycle. Then the ids are known when its text is sent, and one version is enough. In a
+// project, each also comes after its parent.
 func (l *Library) Ordered(entries []*Entry) []*Entry {
-	wanted, seen := map[*Entry]bool{}, map[*Entry]bool{}
+	wanted, seen, done := map[*Entry]bool{}, map[*Entry]bool{}, map[*Entry]bool{}
 	for _, e := range entries {
 		wanted[e] = true
 	}
@@ -199,10 +244,20 @@ func (l *Library) Ordered(entries []*Entry) []*Entry {
 		if !wanted[e] || seen[e] {
 			return
 		}
+		for up := e.Parent; up != nil; up = up.Parent {
+			if seen[up] && !done[up] {
+				return // a page above links to it; it comes later
+			}
+		}
+		visit(e.Parent)
+		if seen[e] {
+			return
+		}
 		seen[e] = true
 		for _, target := range e.links {
 			visit(l.byPath[target])
 		}
+		done[e] = true
 		out = append(out, e)
 	}
 	for _, e := range entries {

@@ -58,8 +58,8 @@ func mediumName(name string, n int) string {
 		}
 		return r
 	}, name))
-	if IsMarkdown(name) {
-		name += ".bin" // else it would become a document
+	if IsMarkdown(name) || slices.Contains(categoryFiles, name) {
+		name += ".bin" // else it would become a document, or change the order of documents
 	}
 	ending := path.Ext(name)
 	if len(ending) > 20 || len(ending) == len(name) {

@@ -58,7 +58,7 @@ func TestMedia_AreKnownAgain(t *testing.T) {
 // A name does not change when it is written and read again.
 func TestMediumName_IsStable(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"a.png": "a.png", "a.md": "a.md.bin", ".hidden": "_.hidden", "../up.png": "_..-up.png", "CON.png": "_CON.png", "a .png": "a.png", "": "untitled"} {
+	for name, want := range map[string]string{"a.png": "a.png", "a.md": "a.md.bin", "_category_.json": "_category_.json.bin", ".hidden": "_.hidden", "../up.png": "_..-up.png", "CON.png": "_CON.png", "a .png": "a.png", "": "untitled"} {
 		if got := mediumName(name, 1); got != want {
 			t.Errorf("%q becomes %q, want %q", name, got, want)
 		}

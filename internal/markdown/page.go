@@ -103,8 +103,8 @@ func implied(path, content string) string {
 		return title
 	}
 	name := stem(path)
-	if folder := folderOf(path); introduces(path) == 1 && folder != "" {
-		name = folder[strings.LastIndexByte(folder, '/')+1:]
+	if folderOf(path) != "" && (introduces(path) == 1 || isFolder(path)) {
+		name = nameIn(path, true)
 	}
 	return cmp.Or(shorten(withoutNotionID(name)), "untitled")
 }

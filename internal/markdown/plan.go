@@ -1,19 +1,25 @@
 package markdown
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
+	"slices"
+
+	"sheaf.dev/internal/sheaf"
 )
 
 // Document is a document of the server, without its text.
 type Document struct {
 	ID, ExternalID, ProjectID string // ExternalID and ProjectID may be empty
+	ParentID                  string // empty at the top level
+	SortOrder                 int64
 	Page                             // without Content
 	SHA256                    string // hash of the content, in hexadecimal digits
 }
 
-// Change is an entry whose document exists and differs.
+// Change is an entry whose document differs. Document is empty if there is none yet.
 type Change struct {
 	*Entry
 	Document Document
@@ -24,15 +30,23 @@ type Change struct {
 // Plan is what an import has to do. It does not contain documents that are equal or that came from
 // another source.
 type Plan struct {
-	Upload []*File  // sorted by path; before all else
+	Upload []*File  // sorted by path; uploaded before the other steps
 	Create []*Entry // in the order in which to create them
 	Update []Change
-	Trash  []Document // documents of the source whose files are gone
-	Same   int
+	// Detach are documents to take to the top level before anything is placed: they are below others
+	// that move.
+	Detach []Document
+	// Place are the documents to create or move, in the order in which to do it: parents first.
+	Place []Change
+	Trash []Document // documents of the source whose files are gone, those below others first
+	// Kept is the number of documents whose files are gone, and with documents below them that stay.
+	Kept int
+	Same int
 }
 
-// Compare compares a library with the documents and media of a server. A document that was moved on
-// the server stays there: only its fields and text follow the file.
+// Compare compares a library with the documents and media of a server, which are in the order of
+// creation. Unless the library is a project, a document that was moved on the server stays there:
+// only its fields and text follow the file.
 func (l *Library) Compare(have []Document, media KnownMedia) (Plan, error) {
 	var plan Plan
 	announced := map[string]bool{} // equal files with one name are one medium
@@ -53,6 +67,11 @@ func (l *Library) Compare(have []Document, media KnownMedia) (Plan, error) {
 			plan.Create = append(plan.Create, e)
 		}
 	}
+	moved := map[*Entry][]string{}
+	if l.AsProject {
+		moved = l.places(have, ids)
+		plan.Detach = l.carried(have, ids, moved)
+	}
 	for _, e := range l.Entries {
 		if _, there := ids[e]; !there {
 			continue
@@ -61,14 +80,18 @@ func (l *Library) Compare(have []Document, media KnownMedia) (Plan, error) {
 		if err != nil {
 			return Plan{}, err
 		}
-		if len(fields) == 0 {
+		if fields = append(fields, moved[e]...); len(fields) == 0 {
 			plan.Same++
 			continue
 		}
 		plan.Update = append(plan.Update, Change{e, known[e.ExternalID], fields})
 	}
+	place := slices.DeleteFunc(slices.Clone(l.Entries), func(e *Entry) bool { return ids[e] != "" && moved[e] == nil })
+	for _, e := range l.Ordered(place) {
+		plan.Place = append(plan.Place, Change{e, known[e.ExternalID], moved[e]})
+	}
 	plan.Create = l.Ordered(plan.Create)
-	plan.Trash = l.gone(have)
+	plan.Trash, plan.Kept = l.gone(have)
 	return plan, nil
 }
 
@@ -99,16 +122,44 @@ func (l *Library) differs(e *Entry, d Document, ids map[*Entry]string, media Kno
 	return fields, nil
 }
 
-// gone returns the documents of this source that no longer have a file.
-func (l *Library) gone(have []Document) (out []Document) {
-	files := map[string]bool{}
+// gone returns the documents of this source that no longer have a file, those below others first.
+// A document stays if another one below it does; `kept` counts these.
+func (l *Library) gone(have []Document) (out []Document, kept int) {
+	files := map[string]*Entry{}
 	for _, e := range l.Entries {
-		files[e.ExternalID] = true
+		files[e.ExternalID] = e
+	}
+	parents := map[string]string{} // after the import
+	for _, d := range have {
+		parents[d.ID] = d.ParentID
+	}
+	if l.AsProject {
+		ids := map[*Entry]string{}
+		for _, d := range have {
+			if e := files[d.ExternalID]; e != nil {
+				ids[e] = d.ID
+			}
+		}
+		for e, id := range ids {
+			parents[id] = ids[e.Parent]
+		}
+	}
+	without := func(d Document) bool { return Of(l.Source, d.ExternalID, l.AsProject) && files[d.ExternalID] == nil }
+	stays, levels := map[string]bool{}, map[string]int{}
+	for _, d := range have {
+		for at := parents[d.ID]; at != "" && levels[d.ID] < sheaf.MaxLevels; at = parents[at] {
+			levels[d.ID]++
+			stays[at] = stays[at] || !without(d)
+		}
 	}
 	for _, d := range have {
-		if Of(l.Source, d.ExternalID) && !files[d.ExternalID] {
+		switch {
+		case without(d) && stays[d.ID]:
+			kept++
+		case without(d):
 			out = append(out, d)
 		}
 	}
-	return out
+	slices.SortStableFunc(out, func(a, b Document) int { return cmp.Compare(levels[b.ID], levels[a.ID]) })
+	return out, kept
 }

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"cmp"
 	"net/url"
 	"path"
 	"regexp"
@@ -24,7 +25,9 @@ type Index struct {
 func NewIndex(paths, others []string) *Index {
 	x := &Index{map[string]bool{}, map[string][]string{}, map[string][]string{}}
 	for _, p := range paths {
-		x.files[p] = true
+		if x.files[p] = true; isFolder(p) {
+			continue
+		}
 		name := fold(stem(p))
 		x.named[name] = append(x.named[name], p)
 	}
@@ -91,6 +94,7 @@ func (x *Index) at(p string) (string, bool) {
 	for _, name := range []string{"README.md", "index.md", "readme.md", "Readme.md", "README.markdown", "index.markdown", "README.mdx", "index.mdx"} {
 		candidates = append(candidates, path.Join(p, name))
 	}
+	candidates = append(candidates, p+"/")
 	for _, c := range candidates {
 		if x.files[c] {
 			return c, true
@@ -186,7 +190,7 @@ func rewrite(text string, find func(link) (target, part string, ok bool), addres
 			continue
 		}
 		target, part, ok := find(l)
-		page := IsMarkdown(target)
+		page := isPage(target)
 		if l.picture && !(ok && (l.wiki || !page)) {
 			if !hasScheme(l.dest) && !strings.HasPrefix(l.dest, "//") && !strings.HasPrefix(l.dest, "#") {
 				out.Pictures++
@@ -257,7 +261,8 @@ func relative(from, to string) string {
 	for same < len(here)-1 && same < len(there)-1 && here[same] == there[same] {
 		same++
 	}
-	return strings.Repeat("../", len(here)-1-same) + encodePath(strings.Join(there[same:], "/"))
+	link := strings.Repeat("../", len(here)-1-same) + encodePath(strings.Join(there[same:], "/"))
+	return cmp.Or(link, "./") // the folder itself
 }
 
 // encodePart encodes the part of a page that a link names, so that it cannot end the link.

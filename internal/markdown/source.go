@@ -44,14 +44,15 @@ const hashed = "sha256:"
 // Root is the path of a source's root folder.
 const Root = "."
 
-// Origin returns the source and path of an imported document. Other programs have their own
-// external ids: ok is false unless the external id names a file that an import would read.
+// Origin returns the source and path of an imported document. The path of a folder ends with a
+// slash. Other programs have their own external ids: ok is false unless the external id names a file
+// or folder that an import would read.
 func Origin(externalID string, metadata map[string]string) (source, path string, ok bool) {
 	source, path, _ = strings.Cut(externalID, ":")
 	if strings.HasPrefix(path, hashed) {
 		path = metadata[pathName]
 	}
-	ok = sourceName.MatchString(source) && IsMarkdown(path) && importable(path) && ExternalID(source, path) == externalID
+	ok = sourceName.MatchString(source) && isPage(path) && importable(strings.TrimSuffix(path, "/")) && ExternalID(source, path) == externalID
 	return source, path, ok
 }
 
@@ -74,7 +75,8 @@ func importable(path string) bool {
 }
 
 // Of reports whether a document came from this source, so that it may be deleted with its file.
-func Of(source, externalID string) bool {
+// `folders` says whether that includes documents of folders without a file.
+func Of(source, externalID string, folders bool) bool {
 	path, ok := strings.CutPrefix(externalID, source+":")
-	return ok && (IsMarkdown(path) || strings.HasPrefix(path, hashed))
+	return ok && (IsMarkdown(path) || strings.HasPrefix(path, hashed) || folders && isFolder(path))
 }

@@ -20,6 +20,11 @@ type Tree struct {
 	names  map[string]string
 	others []string // files that are not Markdown
 
+	kind     kind           // the program that the tree is made for
+	vault    string         // a folder at the root that is a vault of Obsidian
+	nav      []section      // of mkdocs
+	sequence map[string]int // positions of the Markdown files in an archive
+
 	// Passed is the number of symbolic links, pipes and devices in a folder. They are not followed.
 	Passed int
 
@@ -62,6 +67,7 @@ func openFS(fsys fs.FS) (*Tree, error) {
 		case name == ".":
 			return nil
 		case d.IsDir() && hidden(d.Name()):
+			t.notice(name)
 			return fs.SkipDir
 		case !d.IsDir() && !d.Type().IsRegular():
 			t.Passed++
@@ -86,6 +92,7 @@ func (t *Tree) add(s survey, name string, folder bool) error {
 	if len(s) >= MaxEntries {
 		return fmt.Errorf("there are more than %d files and folders", MaxEntries)
 	}
+	t.notice(name)
 	path := norm.NFC.String(name)
 	if known, seen := s[path]; seen && (!folder || !known) {
 		return fmt.Errorf("%q is there twice", path)
@@ -118,13 +125,86 @@ func (s survey) enter(path string, folder bool) error {
 	return nil
 }
 
-// finish sorts the pages and finds the root of an mkdocs site.
+// kind is the program that a tree is made for. It decides how names are sorted.
+type kind int
+
+const (
+	plainFolder kind = iota
+	mkdocs           // it has a mkdocs.yml
+	docusaurus       // it has a _category_.json, or Docusaurus' settings
+	obsidian         // it has a folder .obsidian
+	outline          // an archive that lists pages in reading order
+)
+
+// notice recognizes a vault of Obsidian by its settings, at the root or in a folder there.
+func (t *Tree) notice(name string) {
+	if at, _, is := strings.Cut(name+"/", ".obsidian/"); is && at == "" {
+		t.kind = obsidian
+	} else if is && strings.IndexByte(at, '/') == len(at)-1 {
+		t.vault = norm.NFC.String(at[:len(at)-1])
+	}
+}
+
+// unwrap makes the only folder at the root the root, if it is a vault of Obsidian or a project of
+// mkdocs: archives of these often have such a folder.
+func (t *Tree) unwrap() error {
+	if len(t.paths) == 0 {
+		return nil
+	}
+	dir, _, _ := strings.Cut(t.paths[0], "/")
+	outside := func(p string) bool { return !strings.HasPrefix(p, dir+"/") }
+	if slices.ContainsFunc(t.paths, outside) || slices.ContainsFunc(t.others, outside) {
+		return nil
+	}
+	if t.vault == dir {
+		t.kind = obsidian
+	} else if !slices.Contains(t.others, dir+"/mkdocs.yml") && !slices.Contains(t.others, dir+"/mkdocs.yaml") {
+		return nil
+	}
+	t.enter(dir)
+	return t.finish()
+}
+
+// finish sorts the pages, finds the root of an mkdocs site, and derives the kind of the tree.
 func (t *Tree) finish() error {
 	if err := t.enterMkdocs(); err != nil {
 		return err
 	}
+	if slices.ContainsFunc(t.others, func(p string) bool {
+		return slices.Contains(categoryFiles, p[strings.LastIndexByte(p, '/')+1:]) || strings.HasPrefix(p, "docusaurus.config.")
+	}) {
+		t.kind = docusaurus
+	}
+	if t.kind == plainFolder && t.sequence != nil && inReadingOrder(t.paths) {
+		t.kind = outline
+	}
 	slices.SortFunc(t.paths, comparePaths)
 	return nil
+}
+
+// inReadingOrder reports whether an archive lists its pages as Outline does: each collection is a
+// folder, and a page comes right before the folder with the pages below it. There must be such a
+// folder.
+func inReadingOrder(paths []string) bool {
+	collections, nested := map[string]bool{}, false
+	before, last := "", "" // the path before, and its folder
+	for _, p := range paths {
+		dir := folderOf(p)
+		if dir == "" || introduces(p) == 1 {
+			return false
+		}
+		switch {
+		case dir == last || strings.HasPrefix(last, dir+"/"):
+		case before == dir+".md":
+			nested = true
+		case !strings.Contains(dir, "/") && !collections[dir]:
+			collections[dir] = true
+		default:
+			return false
+		}
+		before, last = p, dir
+	}
+	return nested
 }
 
 // comparePaths sorts files in reading order: the files of a folder before those of its subfolders,

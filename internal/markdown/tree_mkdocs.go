@@ -16,36 +16,43 @@ func (t *Tree) enterMkdocs() error {
 		if !slices.Contains(t.others, name) {
 			continue
 		}
-		dir, err := t.docsDir(name)
+		dir, nav, err := t.mkdocsSettings(name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		t.enter(dir)
+		t.kind = mkdocs
+		if nav != nil {
+			t.nav = t.readNav(nav, 1)
+		}
 		return nil
 	}
 	return nil
 }
 
-// docsDir reads the only mkdocs setting that matters here.
-func (t *Tree) docsDir(name string) (string, error) {
+// mkdocsSettings reads the mkdocs settings that matter here. nav is nil if there is none.
+func (t *Tree) mkdocsSettings(name string) (dir string, nav *yaml.Node, err error) {
 	data, err := t.Read(name)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	var settings yaml.Node // not Go values: themes use tags that only Python knows
 	if err := yaml.Unmarshal(data, &settings); err != nil {
-		return "", err
+		return "", nil, err
 	}
-	dir := "docs"
+	dir = "docs"
 	if len(settings.Content) == 1 {
 		pairs := settings.Content[0].Content
 		for i := 0; i+1 < len(pairs); i += 2 {
-			if pairs[i].Value == "docs_dir" && pairs[i+1].Kind == yaml.ScalarNode {
-				dir = pairs[i+1].Value
+			switch value := pairs[i+1]; {
+			case pairs[i].Value == "docs_dir" && value.Kind == yaml.ScalarNode:
+				dir = value.Value
+			case pairs[i].Value == "nav":
+				nav = value
 			}
 		}
 	}
-	return path.Clean(dir), nil
+	return path.Clean(dir), nav, nil
 }
 
 // enter keeps only what is in the folder `dir`. If that has no Markdown, nothing changes.

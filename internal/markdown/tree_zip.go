@@ -60,7 +60,7 @@ func newZip(file io.ReaderAt, size int64) (*Tree, error) {
 	if err := checkBomb(z.File, size); err != nil {
 		return nil, err
 	}
-	t, files, s := &Tree{names: map[string]string{}}, map[string]*zip.File{}, survey{}
+	t, files, s := &Tree{names: map[string]string{}, sequence: map[string]int{}}, map[string]*zip.File{}, survey{}
 	for _, e := range z.File {
 		if err := checkEntry(e); err != nil {
 			return nil, err
@@ -70,6 +70,12 @@ func newZip(file io.ReaderAt, size int64) (*Tree, error) {
 			return nil, err
 		}
 		files[name] = e
+	}
+	for i, path := range t.paths {
+		t.sequence[path] = i
+		if dir := folderOf(path) + "/"; t.sequence[dir] == 0 {
+			t.sequence[dir] = i // the folder's first page. The folder of page 0 may get a later page, but still comes first
+		}
 	}
 	t.open = func(name string) (io.ReadCloser, error) { return files[name].Open() }
 	return t, t.finish()

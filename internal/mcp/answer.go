@@ -89,8 +89,8 @@ func errorData(name sheaf.Code) []byte {
 	return sheaf.Encode(sheaf.RecordFunc(func(o *sheaf.Object) { o.Text("code", string(name)) }))
 }
 
-// resultOf returns the answer of a tool call that was refused before the tool ran.
-func resultOf(m message, r *sdk.CallToolResult) []byte {
+// replyResult returns the answer of a tool call that was refused before the tool ran.
+func replyResult(m message, r *sdk.CallToolResult) []byte {
 	return reply(m, "result", sheaf.RecordFunc(func(o *sheaf.Object) {
 		text := sheaf.Encode(sheaf.RecordFunc(func(o *sheaf.Object) {
 			o.Text("type", "text")
@@ -114,8 +114,8 @@ func reply(m message, name string, r sheaf.Record) []byte {
 	}))
 }
 
-// told returns the result of a tool: a record as JSON, followed by a raw text unless that is nil.
-func told(r sheaf.Record, text *string) *sdk.CallToolResult {
+// recordResult returns the result of a tool: a record as JSON, followed by a raw text unless that is nil.
+func recordResult(r sheaf.Record, text *string) *sdk.CallToolResult {
 	out := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(sheaf.Encode(r))}}}
 	if text != nil {
 		out.Content = append(out.Content, &sdk.TextContent{Text: *text})
@@ -126,7 +126,7 @@ func told(r sheaf.Record, text *string) *sdk.CallToolResult {
 // refused returns the result of a tool that did nothing, in the form of the API's errors. It is a result
 // and not a protocol error, because protocol errors do not reach the language model.
 func refused(e *sheaf.Error) *sdk.CallToolResult {
-	out := told(sheaf.RecordFunc(func(o *sheaf.Object) {
+	out := recordResult(sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Text("error", e.Text)
 		o.Text("code", string(e.Code))
 		if e.Field != "" {
@@ -155,8 +155,8 @@ func page[T any](p sheaf.Page[T], each func(*T, *sheaf.Object)) sheaf.Record {
 	})
 }
 
-// given appends the field unless it is unset, so that agents read only what is there.
-func given[T ~string](o *sheaf.Object, name string, v *T) {
+// optionalText appends the field unless it is nil or empty, so that agents read no empty fields.
+func optionalText[T ~string](o *sheaf.Object, name string, v *T) {
 	if v != nil && *v != "" {
 		o.Text(name, string(*v))
 	}

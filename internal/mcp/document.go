@@ -12,35 +12,64 @@ import (
 )
 
 func listDocuments(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	f := sheaf.DocumentFilter{Project: readPlace[sheaf.ProjectID](in, "project_id"), Sort: sheaf.DocumentsByUpdated, Paging: readPaging(in)}
+	f := sheaf.DocumentFilter{Project: readPlace[sheaf.ProjectID](in, "project_id"), Parent: readPlace[sheaf.DocumentID](in, "parent_id"),
+		Sort: sheaf.DocumentsByUpdated, Paging: readPaging(in, maxPage, usualPage)}
 	f.Desc, f.MustExist, f.UpdatedSince = true, true, in.Time("updated_since").Pointer()
+	if f.Parent.Set {
+		f.Sort, f.Desc = sheaf.DocumentsByOrder, false
+	}
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	list, err := c.server.App.Documents(c.ctx, c.caller, f)
+	list, err := c.server.App.Documents(c.ctx, c.Caller, f)
 	if err != nil {
 		return nil, err
 	}
-	return told(page(list, documentFields), nil), nil
+	return recordResult(page(list, documentFields), nil), nil
+}
+
+// readTree lists the documents of a project in reading order.
+func readTree(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
+	id, p := readID[sheaf.ProjectID](in, "project_id").Value, readPaging(in, maxTree, usualTree)
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	tree, err := c.server.App.DocumentTree(c.ctx, c.Caller, id)
+	if sheaf.KindOf(err) == sheaf.Invalid {
+		err = sheaf.Invalidf("the project has more than %d documents: call list_documents with project_id and parent_id \"none\" for the top level, then with the id of a document as parent_id for the level below it", sheaf.MaxTree)
+	}
+	if err != nil {
+		return nil, err
+	}
+	shown := tree[min(p.Offset, len(tree)):]
+	shown = shown[:min(p.Limit, len(shown))]
+	return recordResult(page(sheaf.Page[sheaf.TreeEntry]{Items: shown, Total: int64(len(tree)), Paging: p}, func(e *sheaf.TreeEntry, o *sheaf.Object) {
+		o.Text("id", string(e.ID))
+		o.Text("title", e.Title)
+		o.Int("depth", int64(e.Depth))
+		o.Int("sort_order", e.SortOrder)
+	}), nil), nil
 }
 
 // documentFields appends the fields of a document that an agent needs, without its text.
 func documentFields(d *sheaf.Document, o *sheaf.Object) {
 	o.Text("id", string(d.ID))
 	o.Text("title", d.Title)
-	given(o, "description", d.Description)
-	given(o, "project_id", d.ProjectID)
+	optionalText(o, "description", d.Description)
+	optionalText(o, "project_id", d.ProjectID)
+	optionalText(o, "parent_id", d.ParentID)
+	o.Int("sort_order", d.SortOrder)
 	o.Int("bytes", d.ContentBytes)
 	o.Int("revision", d.Revision)
 	o.Time("updated_at", d.UpdatedAt)
 }
 
-// toldDocument returns the result of a tool that created or changed a document.
-func toldDocument(d sheaf.Document, err error) (*sdk.CallToolResult, error) {
+// documentResult returns the result of a tool that created or changed a document.
+func documentResult(d sheaf.Document, err error) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return told(sheaf.RecordFunc(func(o *sheaf.Object) { documentFields(&d, o) }), nil), nil
+	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) { documentFields(&d, o) }), nil), nil
 }
 
 func readDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
@@ -49,16 +78,29 @@ func readDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	d, err := c.server.App.DocumentText(c.ctx, c.caller, id)
+	d, err := c.server.App.DocumentText(c.ctx, c.Caller, id)
 	if err != nil {
 		return nil, err
+	}
+	var above []string
+	if d.ParentID != nil {
+		path, err := c.server.App.DocumentPath(c.ctx, c.Caller, id)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range path[:len(path)-1] {
+			above = append(above, d.Title)
+		}
 	}
 	part, err := cutLines(d.Content, int(max(from.Value, 1)), int(lines.Value))
 	if err != nil {
 		return nil, err
 	}
-	return told(sheaf.RecordFunc(func(o *sheaf.Object) {
+	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) {
 		documentFields(&d.Document, o)
+		if len(above) > 0 {
+			o.Texts("path", above)
+		}
 		o.Int("lines", int64(part.all))
 		o.Int("from_line", int64(part.from))
 		o.Int("to_line", int64(part.to))
@@ -72,7 +114,7 @@ func readDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 type lineRange struct {
 	text     string
 	from, to int // the first and the last line, counted from 1
-	all      int // how many the text has
+	all      int // the number of lines of the text
 }
 
 // cutLines returns `lines` lines of the text starting at line `from`; 0 means usualLines. It stops earlier
@@ -82,20 +124,20 @@ func cutLines(text string, from, lines int) (r lineRange, err error) {
 		lines = usualLines
 	}
 	r.from, r.to = from, from-1
-	at, start, end := 0, 0, 0 // of this line, and of the part
+	at, start, end := 0, 0, 0 // offsets of the current line, and of the part
 	for line := range strings.Lines(text) {
 		r.all++
 		if r.all == from {
 			start, end = at, at
 		}
 		at += len(line)
-		next := r.all == r.to+1 // no line between was left out
+		next := r.all == r.to+1 // the part has no gaps
 		if fits := at-start <= maxRead || r.to < from; next && fits && r.all < from+lines {
 			r.to, end = r.all, at
 		}
 	}
 	if from > max(r.all, 1) {
-		return r, sheaf.InvalidField("from_line", "from_line is %d, and the text has %d lines: take a smaller one", from, r.all)
+		return r, sheaf.InvalidField("from_line", "from_line is %d, but the text has only %d lines: use a smaller number", from, r.all)
 	}
 	r.text = text[start:end]
 	return r, nil
@@ -103,11 +145,15 @@ func cutLines(text string, from, lines int) (r lineRange, err error) {
 
 func createDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	change := sheaf.DocumentChange{Title: in.Text("title"), Content: in.Text("content"), Description: in.Text("description"),
-		ProjectID: readPlace[sheaf.ProjectID](in, "project_id")}
+		ProjectID: readPlace[sheaf.ProjectID](in, "project_id"), ParentID: readPlace[sheaf.DocumentID](in, "parent_id"),
+		SortOrder: in.Int("sort_order", -maxOffset, maxOffset)}
+	if change.SortOrder.Null { // some hosts send null for what is left out
+		change.SortOrder = sheaf.Opt[int64]{}
+	}
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	return toldDocument(c.server.App.CreateDocument(c.ctx, c.caller, change))
+	return documentResult(c.server.App.CreateDocument(c.ctx, c.Caller, change))
 }
 
 func editDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
@@ -117,8 +163,8 @@ func editDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := c.server.App.EditDocument(c.ctx, c.caller, id, edits, change, match)
-	return toldDocument(d, c.fasterDocument(err, match, id))
+	d, err := c.server.App.EditDocument(c.ctx, c.Caller, id, edits, change, match)
+	return documentResult(d, c.documentConflict(err, match, id))
 }
 
 // readEdits reads the passages to replace, and the text to append.
@@ -128,14 +174,14 @@ func readEdits(in *strict.Fields) (edits []sheaf.Edit, err error) {
 		f := entry.Fields()
 		for _, name := range entry.Names() {
 			if !slices.Contains(editNames, name) {
-				f.Refuse(sheaf.Invalidf("%q is no part of an edit: it takes %s", sheaf.Clip(name), strings.Join(editNames, ", ")))
+				f.Refuse(sheaf.Invalidf("%q is not a field of an edit, which takes %s", sheaf.Clip(name), strings.Join(editNames, ", ")))
 			}
 		}
 		before, after := f.Text("old"), f.Text("new")
 		switch {
 		case f.Err() != nil:
 		case !before.Given() || !after.Given():
-			f.Refuse(sheaf.InvalidField("edits", "edits[%d] must have old, the passage as it stands, and new, what takes its place", i))
+			f.Refuse(sheaf.InvalidField("edits", "edits[%d] must have old, the exact passage, and new, its replacement", i))
 		}
 		edits = append(edits, sheaf.Edit{Old: before.Value, New: after.Value, All: f.Bool("all").Value})
 		if err := f.Err(); err != nil {
@@ -154,16 +200,21 @@ func rewriteDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	d, err := c.server.App.UpdateDocument(c.ctx, c.caller, id, change, match)
-	return toldDocument(d, c.fasterDocument(err, match, id))
+	d, err := c.server.App.UpdateDocument(c.ctx, c.Caller, id, change, match)
+	return documentResult(d, c.documentConflict(err, match, id))
 }
 
 func moveDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	id, project := readDocumentID(in).Value, readPlace[sheaf.ProjectID](in, "project_id")
+	id := readDocumentID(in).Value
+	move := sheaf.DocumentMove{ProjectID: readPlace[sheaf.ProjectID](in, "project_id"), ParentID: readPlace[sheaf.DocumentID](in, "parent_id"),
+		BeforeID: readID[sheaf.DocumentID](in, "before_id"), AfterID: readID[sheaf.DocumentID](in, "after_id")}
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	return toldDocument(c.server.App.UpdateDocument(c.ctx, c.caller, id, sheaf.DocumentChange{ProjectID: project}, sheaf.Match{}))
+	if move.Empty() {
+		return nil, sheaf.Invalidf("no place to move to: send project_id, parent_id, before_id or after_id")
+	}
+	return documentResult(c.server.App.MoveDocument(c.ctx, c.Caller, id, move, sheaf.Match{}))
 }
 
 func deleteDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
@@ -171,10 +222,11 @@ func deleteDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	if err := c.server.App.DeleteDocument(c.ctx, c.caller, id, match); err != nil {
-		return nil, c.fasterDocument(err, match, id)
+	c.LiftDeadlines() // any number of documents may be below it
+	if err := c.server.App.DeleteDocument(c.ctx, c.Caller, id, match); err != nil {
+		return nil, c.documentConflict(err, match, id)
 	}
-	return toldGone(string(id), "it is in the trash: restore_document brings it back"), nil
+	return deletedResult(string(id), "it is in the trash, with everything below it: restore_document brings it back"), nil
 }
 
 func restoreDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
@@ -182,30 +234,31 @@ func restoreDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	return toldDocument(c.server.App.RestoreDocument(c.ctx, c.caller, id))
+	c.LiftDeadlines()
+	return documentResult(c.server.App.RestoreDocument(c.ctx, c.Caller, id))
 }
 
-// toldGone returns the result of a tool that deleted something.
-func toldGone(id, what string) *sdk.CallToolResult {
-	return told(sheaf.RecordFunc(func(o *sheaf.Object) {
+// deletedResult returns the result of a tool that deleted something.
+func deletedResult(id, what string) *sdk.CallToolResult {
+	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Text("id", id)
 		o.Bool("deleted", true)
 		o.Text("note", what)
 	}), nil)
 }
 
-// fasterDocument is faster for a document. The error names its revision if the caller may read it.
-func (c *call) fasterDocument(err error, match sheaf.Match, id sheaf.DocumentID) error {
-	return c.faster(err, match, "document", func() (int64, error) {
-		d, err := c.server.App.Document(c.ctx, c.caller, id)
+// documentConflict is explainConflict for a document.
+func (c *call) documentConflict(err error, match sheaf.Match, id sheaf.DocumentID) error {
+	return c.explainConflict(err, match, "document", func() (int64, error) {
+		d, err := c.server.App.Document(c.ctx, c.Caller, id)
 		return d.Revision, err
 	})
 }
 
-// faster rewords PRECONDITION_FAILED for an agent: the record was changed since it was read, or it never
-// had that revision. It returns any other error unchanged. now returns the current revision, if the caller
-// may know it.
-func (c *call) faster(err error, match sheaf.Match, noun string, now func() (int64, error)) error {
+// explainConflict rewords PRECONDITION_FAILED for an agent: the record was changed since it was read, or it never
+// had that revision. It returns any other error unchanged. now returns the current revision, which the error
+// names, or an error if the caller may not read the record.
+func (c *call) explainConflict(err error, match sheaf.Match, noun string, now func() (int64, error)) error {
 	if sheaf.KindOf(err) != sheaf.PreconditionFailed || len(match.Revisions) == 0 {
 		return err
 	}
@@ -216,7 +269,7 @@ func (c *call) faster(err error, match sheaf.Match, noun string, now func() (int
 	case asked > is:
 		text = fmt.Sprintf("this %s never had revision %d, and nothing was done. It is at revision %d: read it, and repeat your change with that", noun, asked, is)
 	default:
-		text = fmt.Sprintf("somebody else was faster: this %s was changed after you read revision %d, and nothing was done. It is at revision %d now. Read it again, look what is different, and repeat your change with its new revision", noun, asked, is)
+		text = fmt.Sprintf("this %s was changed after you read revision %d, and nothing was done. It is now at revision %d. Read it again, compare it with yours, and repeat your change with the new revision", noun, asked, is)
 	}
 	return &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed, Field: "revision", Text: text}
 }

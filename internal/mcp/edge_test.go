@@ -43,7 +43,7 @@ func TestEdge_WhoMayAsk(t *testing.T) {
 	}
 	for _, method := range []string{"GET", "DELETE", "PUT", "OPTIONS", "PATCH"} {
 		got := c.Do(method, mcp.Path, nil, "Accept: text/event-stream")
-		wantError(t, got, 405, "METHOD_NOT_ALLOWED", "POST alone")
+		wantError(t, got, 405, "METHOD_NOT_ALLOWED", "only POST")
 		if got.Header.Get("Allow") != "POST" {
 			t.Errorf("%s: allows %q", method, got.Header.Get("Allow"))
 		}
@@ -71,7 +71,7 @@ func TestEdge_WhoMayAsk(t *testing.T) {
 // D140: nothing is kept between requests: a call needs no other before it, on whichever node, in
 // whichever version of the protocol.
 func TestEdge_NothingIsKeptBetweenRequests(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Client(a.Workspace(sheaf.Business).Key())
 		for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
 			begun := post(c, message("initialize", args{"protocolVersion": version, "capabilities": args{}, "clientInfo": args{"name": "t", "version": "1"}})).Want(t, 200)
@@ -131,7 +131,7 @@ func TestEdge_WrongArgumentsAreToldWhatToSend(t *testing.T) {
 	g.fails("read_document", args{"document_id": nil}, "VALIDATION_ERROR", "document_id is required")
 	g.fails("read_document", args{"document_id": "Handbook"}, "VALIDATION_ERROR", "document_id must be an id such as", `"Handbook"`)
 	g.fails("read_document", args{"document_id": 7}, "VALIDATION_ERROR", "`document_id` must be a string, not a number")
-	g.fails("read_document", args{"id": "x"}, "VALIDATION_ERROR", `"id" is no argument of read_document: it takes document_id, from_line, lines`)
+	g.fails("read_document", args{"id": "x"}, "VALIDATION_ERROR", `"id" is not an argument of read_document, which takes document_id, from_line, lines`)
 	g.fails("read_document", args{"document_id": unknownID, "lines": 2001}, "VALIDATION_ERROR", "`lines` must be a whole number from 1 to 2000")
 	g.fails("read_document", args{"document_id": unknownID}, "NOT_FOUND", "document not found")
 	g.fails("find", args{"query": ""}, "VALIDATION_ERROR", "query must have 1 to")
@@ -156,7 +156,7 @@ const unknownID = "0190b0a0-dead-7000-8000-000000000000"
 // D140: every request counts in the rate limit, together with those to the API. A language model that
 // calls too often is told in words how many seconds to wait.
 func TestEdge_ALoopIsToldTheSeconds(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Freeze()
 		key := a.Workspace(sheaf.Pro).Key()
 		c := a.Client(key)

@@ -12,11 +12,11 @@ import (
 )
 
 func listChanges(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	f := sheaf.EventFilter{Since: in.Time("since").Pointer(), Resource: readID[string](in, "resource_id").Value, Paging: readPaging(in)}
+	f := sheaf.EventFilter{Since: in.Time("since").Pointer(), Resource: readID[string](in, "resource_id").Value, Paging: readPaging(in, maxPage, usualPage)}
 	if after := in.Text("after"); after.Given() {
 		id, ok := sheaf.ParseEventID(after.Value)
 		if !ok {
-			in.Refuse(sheaf.InvalidField("after", "after must be the id of a change, such as evt_0190b0a0-0000-7000-8000-000000000000: the next_after of the answer before"))
+			in.Refuse(sheaf.InvalidField("after", "after must be the id of a change, such as evt_0190b0a0-0000-7000-8000-000000000000: the next_after of the previous answer"))
 		}
 		f.After = id
 	}
@@ -24,11 +24,11 @@ func listChanges(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 		return nil, err
 	}
 	f.Desc = f.After == "" && f.Since == nil
-	list, err := c.server.App.Events(c.ctx, c.caller, f)
+	list, err := c.server.App.Events(c.ctx, c.Caller, f)
 	if err != nil {
 		return nil, err
 	}
-	return told(changesRecord(list), nil), nil
+	return recordResult(changesRecord(list), nil), nil
 }
 
 // changesRecord returns a page of changes, and the id after which the next call continues. If the newest
@@ -57,14 +57,14 @@ func changeFields(e *sheaf.Event, o *sheaf.Object) {
 			Previous map[string]json.RawMessage `json:"previous"`
 		} `json:"payload"`
 	}
-	_ = json.Unmarshal(e.Body, &body) // what another part reported may have other fields, or these of another type
+	_ = json.Unmarshal(e.Body, &body) // a reported event may lack these fields, or have them with another type
 	o.Text("id", string(e.ID))
 	o.Text("type", string(e.Type))
 	o.Time("at", e.At)
 	o.Text("resource_id", e.ResourceID)
 	title := sheaf.Clip(body.Payload.Title + body.Payload.Name)
-	given(o, "title", &title)
-	given(o, "user_id", &body.UserID)
+	optionalText(o, "title", &title)
+	optionalText(o, "user_id", &body.UserID)
 	if names := changedFields(body.Payload.Previous); len(names) > 0 {
 		o.Texts("changed", names)
 	}

@@ -8,21 +8,21 @@ import (
 )
 
 func listFolders(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	f := sheaf.FolderFilter{EntityType: sheaf.ProjectFolder, Paging: readPaging(in)}
+	f := sheaf.FolderFilter{EntityType: sheaf.ProjectFolder, Paging: readPaging(in, maxPage, usualPage)}
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	list, err := c.server.App.Folders(c.ctx, c.caller, f)
+	list, err := c.server.App.Folders(c.ctx, c.Caller, f)
 	if err != nil {
 		return nil, err
 	}
-	return told(page(list, folderFields), nil), nil
+	return recordResult(page(list, folderFields), nil), nil
 }
 
 func folderFields(f *sheaf.Folder, o *sheaf.Object) {
 	o.Text("id", string(f.ID))
 	o.Text("name", f.Name)
-	given(o, "parent_id", f.ParentID)
+	optionalText(o, "parent_id", f.ParentID)
 	o.Int("projects", f.ProjectCount)
 }
 
@@ -31,9 +31,9 @@ func createFolder(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	f, err := c.server.App.CreateFolder(c.ctx, c.caller, change)
+	f, err := c.server.App.CreateFolder(c.ctx, c.Caller, change)
 	if err != nil {
 		return nil, err
 	}
-	return told(sheaf.RecordFunc(func(o *sheaf.Object) { folderFields(&f, o) }), nil), nil
+	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) { folderFields(&f, o) }), nil), nil
 }

@@ -12,25 +12,24 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/door"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
 )
 
 // exchange is one request of an agent and its answer.
 type exchange struct {
-	*front.Exchange
+	door.Access
 	server *Server
 }
 
 // call is what a tool gets beside its arguments.
 type call struct {
 	*exchange
-	ctx    context.Context // ends when the client leaves
-	caller app.Caller
-	view   *sdk.Server // the tools that the caller may use
+	ctx  context.Context // ends when the client disconnects
+	view *sdk.Server     // the tools that the caller may use
 
-	panicked any // what a tool panicked with, and where; nil for most
+	panicked any // the value and the stack of a panic in a tool; nil: none
 }
 
 type callKey struct{}
@@ -41,7 +40,7 @@ func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 // Serve makes all checks in the order of the contract (D140). Then the SDK reads the message and calls the
 // tool, and Serve writes the answer.
 func (s *Server) Serve(shared *front.Exchange) {
-	x := &exchange{Exchange: shared, server: s}
+	x := s.exchange(shared)
 	if err := x.checkOrigin(); err != nil {
 		x.fail(message{}, err)
 		return
@@ -49,17 +48,16 @@ func (s *Server) Serve(shared *front.Exchange) {
 	if x.Request.Method != http.MethodPost {
 		x.Header().Set("Allow", http.MethodPost)
 		x.fail(message{}, &sheaf.Error{Kind: sheaf.MethodNotAllowed, Code: sheaf.CodeMethodNotAllowed,
-			Text: "this address takes POST alone: nothing is kept between two requests, so that there is no stream to listen to and no session to end"})
+			Text: "this address accepts only POST: there are no sessions, so there is no stream to listen to and no session to end"})
 		return
 	}
-	caller, refusal := s.Enter(shared)
-	if refusal != nil {
-		x.refuseEarly(refusal)
+	if err := x.Admit(); err != nil {
+		x.refuseEarly(x.Refusal(err))
 		return
 	}
 	m, body, err := x.read()
 	if err != nil {
-		x.fail(m, s.Refuse(shared, err))
+		x.fail(m, x.Refusal(err))
 		return
 	}
 	x.note(m)
@@ -67,7 +65,7 @@ func (s *Server) Serve(shared *front.Exchange) {
 		x.send(http.StatusAccepted, nil) // a notification is never refused
 		return
 	}
-	x.answer(m, body, &call{exchange: x, ctx: x.Request.Context(), caller: caller, view: s.view(caller)})
+	x.answer(m, body, &call{exchange: x, ctx: x.Request.Context(), view: s.view(x.Caller)})
 }
 
 // checkOrigin refuses requests that a page of another site makes a browser send. Programs send no Origin.
@@ -76,7 +74,7 @@ func (x *exchange) checkOrigin() *sheaf.Error {
 	if origin == "" || x.isOwn(origin) {
 		return nil
 	}
-	return sheaf.Forbiddenf("the Origin %q is not this service's: agents are programs of their own, and a page of another site may not ask in their place", sheaf.Clip(origin))
+	return sheaf.Forbiddenf("the Origin %q is not this service's own: agents do not run in a browser, and a page of another site may not call this address", sheaf.Clip(origin))
 }
 
 // isOwn reports whether the Origin is an address of this service.
@@ -100,7 +98,7 @@ func (x *exchange) read() (message, []byte, error) {
 	case errors.As(err, &refusal):
 		return message{}, nil, err
 	case err != nil:
-		return message{}, nil, sheaf.Invalidf("the message did not arrive whole: send it again")
+		return message{}, nil, sheaf.Invalidf("the message is incomplete: send it again")
 	}
 	m, err := readMessage(body)
 	if err == nil && m.unknown() && m.id != nil {
@@ -135,7 +133,7 @@ func (x *exchange) refuseEarly(e *sheaf.Error) {
 	}
 	if e.Kind == sheaf.RateLimited && m.tool != "" && m.id != nil {
 		x.Refused = string(e.Code)
-		x.send(http.StatusOK, resultOf(m, refused(e)))
+		x.send(http.StatusOK, replyResult(m, refused(e)))
 		return
 	}
 	x.fail(m, e)
@@ -166,9 +164,9 @@ func (x *exchange) pass(m message, w *recorder) {
 		x.send(status, errorOf(m, invalidRequest, strings.TrimSpace(w.body.String()), sheaf.CodeValidation))
 		return
 	}
-	if t := x.server.byName[m.tool]; t == nil || t.kind == looks {
+	if t := x.server.byName[m.tool]; t == nil || t.kind == reads {
 		if err := x.HoldAnswer(w.body.Len()); err != nil {
-			x.fail(m, x.server.Refuse(x.Exchange, err))
+			x.fail(m, x.Refusal(err))
 			return
 		}
 	}

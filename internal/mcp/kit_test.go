@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sheaf.dev/internal/front"
-	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/mcp"
 	"sheaf.dev/internal/obs"
 	"sheaf.dev/internal/sheaftest/apitest"
@@ -22,8 +21,8 @@ var withMCP = mounting(nil)
 
 // mounting is withMCP for a test that changes the edge first.
 func mounting(change func(*mcp.Server)) apitest.Option {
-	return apitest.Mounting(func(c apitest.Config, api *httpapi.Server) front.Mount {
-		edge := mcp.New(mcp.Config{App: c.App, Log: c.Log, Version: "test", Enter: api.Enter, Refuse: api.Refuse, PublicURL: c.PublicURL, Requests: c.Requests})
+	return apitest.Mounting(func(c apitest.Config) front.Mount {
+		edge := mcp.New(mcp.Config{App: c.App, Door: c.Door, Version: "test", PublicURL: c.PublicURL, Requests: c.Requests})
 		if change != nil {
 			change(edge)
 		}

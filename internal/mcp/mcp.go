@@ -1,5 +1,5 @@
 // Package mcp is the edge for agents: it offers tools to find, read and write documents through the Model
-// Context Protocol, on one path. It uses the same keys, rate limit and methods of app as the API.
+// Context Protocol, on one path. Requests pass the same door, and call the same methods of app, as those of the API.
 //
 //	POST /mcp ── Serve ──▶ origin, key, plan, rate limit, body     handle.go, in this order
 //	                          │
@@ -17,7 +17,6 @@
 package mcp
 
 import (
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -26,9 +25,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/door"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/obs"
-	"sheaf.dev/internal/sheaf"
 )
 
 // Path is the path of the edge.
@@ -37,14 +36,10 @@ const Path = "/mcp"
 // Config is what the edge needs.
 type Config struct {
 	App *app.App
-	Log *slog.Logger
 	// Version is the program's version, which clients see.
 	Version string
-	// Enter checks the key, the plan and the rate limit, which requests to the API share. If it refuses,
-	// it has set the headers of the answer.
-	Enter func(*front.Exchange) (app.Caller, *sheaf.Error)
-	// Refuse returns the error to show to the client, and logs internal errors.
-	Refuse func(*front.Exchange, error) *sheaf.Error
+	// Door admits the requests of all edges that take keys.
+	Door *door.Door
 	// PublicURL is the address of the service for people. If it is nil, that of the request is used.
 	PublicURL *url.URL
 	// Requests counts the calls by tool, for the metrics. It may be nil.
@@ -80,10 +75,15 @@ func New(c Config) *Server {
 	return s
 }
 
-// TurnAway answers a request that the front refuses under load.
-func (s *Server) TurnAway(shared *front.Exchange, why *front.Refusal) {
-	x := &exchange{Exchange: shared, server: s}
-	x.fail(message{}, s.Refuse(shared, why))
+// exchange returns the exchange of a request that is not admitted yet.
+func (s *Server) exchange(shared *front.Exchange) *exchange {
+	return &exchange{Access: s.Door.Access(shared), server: s}
+}
+
+// Refuse answers a request that the front refuses under load.
+func (s *Server) Refuse(shared *front.Exchange, why *front.Refusal) {
+	x := s.exchange(shared)
+	x.fail(message{}, x.Refusal(why))
 }
 
 // Panicked answers after a panic. It writes the answer by hand, because the usual code may be what failed.

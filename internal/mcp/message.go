@@ -15,10 +15,10 @@ import (
 // message has the parts of a JSON-RPC message that are read before the SDK: how to answer it, and its name
 // in the log.
 type message struct {
-	id     jsontext.Value // nil where no answer is asked for
+	id     jsontext.Value // nil: the client expects no answer
 	method string
-	calls  bool   // it has a method; otherwise it is an answer, of which nothing is asked
-	tool   string // that is to be called; empty for everything else
+	calls  bool   // it has a method; otherwise it is an answer, which needs no reply
+	tool   string // the tool to call; empty if this is no tool call
 	// wrong is the JSON-RPC code of a refusal of the message. If it is 0, codeOf decides.
 	wrong int64
 }
@@ -43,7 +43,7 @@ var sdkMethods = []string{callMethod, "prompts/list", "prompts/get", "completion
 // refuses it like any other bad argument.
 func readMessage(body []byte) (m message, err error) {
 	if start := bytes.TrimLeft(body, " \t\r\n"); len(start) > 0 && start[0] == '[' && isJSON(body) {
-		return m, sheaf.Invalidf("several messages in one request are not taken: send them one after the other")
+		return m, sheaf.Invalidf("a request can have only one message: send them one after the other")
 	}
 	object, err := strict.ParseEnvelope(body)
 	if err != nil {
@@ -126,7 +126,7 @@ func (m message) unknown() bool {
 func (m message) notOffered() error {
 	text := fmt.Sprintf("there is no method %q: this service has tools and resources", sheaf.Clip(m.method))
 	if m.method == listenMethod {
-		text = listenMethod + " is not offered: nothing is kept between two requests; ask list_changes what happened since"
+		text = listenMethod + " is not offered, because there are no sessions; call list_changes to see what happened since"
 	}
 	return &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound, Text: text}
 }

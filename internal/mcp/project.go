@@ -8,33 +8,33 @@ import (
 )
 
 func listProjects(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	f := sheaf.ProjectFilter{Folder: readPlace[sheaf.FolderID](in, "folder_id"), Paging: readPaging(in), MustExist: true}
+	f := sheaf.ProjectFilter{Folder: readPlace[sheaf.FolderID](in, "folder_id"), Paging: readPaging(in, maxPage, usualPage), MustExist: true}
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	list, err := c.server.App.Projects(c.ctx, c.caller, f)
+	list, err := c.server.App.Projects(c.ctx, c.Caller, f)
 	if err != nil {
 		return nil, err
 	}
-	return told(page(list, projectFields), nil), nil
+	return recordResult(page(list, projectFields), nil), nil
 }
 
 func projectFields(p *sheaf.Project, o *sheaf.Object) {
 	o.Text("id", string(p.ID))
 	o.Text("name", p.Name)
-	given(o, "description", p.Description)
-	given(o, "folder_id", p.FolderID)
+	optionalText(o, "description", p.Description)
+	optionalText(o, "folder_id", p.FolderID)
 	o.Int("documents", p.DocumentCount)
 	o.Int("revision", p.Revision)
 	o.Time("updated_at", p.UpdatedAt)
 }
 
-// toldProject returns the result of a tool that created or changed a project.
-func toldProject(p sheaf.Project, err error) (*sdk.CallToolResult, error) {
+// projectResult returns the result of a tool that created or changed a project.
+func projectResult(p sheaf.Project, err error) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return told(sheaf.RecordFunc(func(o *sheaf.Object) { projectFields(&p, o) }), nil), nil
+	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) { projectFields(&p, o) }), nil), nil
 }
 
 func createProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
@@ -42,7 +42,7 @@ func createProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	return toldProject(c.server.App.CreateProject(c.ctx, c.caller, change))
+	return projectResult(c.server.App.CreateProject(c.ctx, c.Caller, change))
 }
 
 func editProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
@@ -54,8 +54,8 @@ func editProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if change.Empty() {
 		return nil, sheaf.Invalidf("nothing to change: send name or description")
 	}
-	p, err := c.server.App.UpdateProject(c.ctx, c.caller, id, change, match)
-	return toldProject(p, c.fasterProject(err, match, id))
+	p, err := c.server.App.UpdateProject(c.ctx, c.Caller, id, change, match)
+	return projectResult(p, c.projectConflict(err, match, id))
 }
 
 func moveProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
@@ -63,7 +63,7 @@ func moveProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	return toldProject(c.server.App.MoveProject(c.ctx, c.caller, id, folder.Pointer(), sheaf.Match{}))
+	return projectResult(c.server.App.MoveProject(c.ctx, c.Caller, id, folder.Pointer(), sheaf.Match{}))
 }
 
 func deleteProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
@@ -71,17 +71,17 @@ func deleteProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	c.TakeTime() // of a hundred thousand documents
-	if err := c.server.App.DeleteProject(c.ctx, c.caller, id, match); err != nil {
-		return nil, c.fasterProject(err, match, id)
+	c.LiftDeadlines() // it may have a hundred thousand documents
+	if err := c.server.App.DeleteProject(c.ctx, c.Caller, id, match); err != nil {
+		return nil, c.projectConflict(err, match, id)
 	}
-	return toldGone(string(id), "it is gone for good; its documents are there, in no project"), nil
+	return deletedResult(string(id), "it is gone for good; its documents are there, in no project"), nil
 }
 
-// fasterProject is faster for a project. The error names its revision if the caller may read it.
-func (c *call) fasterProject(err error, match sheaf.Match, id sheaf.ProjectID) error {
-	return c.faster(err, match, "project", func() (int64, error) {
-		p, err := c.server.App.Project(c.ctx, c.caller, id)
+// projectConflict is explainConflict for a project.
+func (c *call) projectConflict(err error, match sheaf.Match, id sheaf.ProjectID) error {
+	return c.explainConflict(err, match, "project", func() (int64, error) {
+		p, err := c.server.App.Project(c.ctx, c.Caller, id)
 		return p.Revision, err
 	})
 }

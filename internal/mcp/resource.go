@@ -16,7 +16,7 @@ const (
 	markdownType   = "text/markdown"
 )
 
-// documentTemplate says where the text of every document is.
+// documentTemplate is the address under which an agent reads the text of a document.
 var documentTemplate = &sdk.ResourceTemplate{URITemplate: documentScheme + "{id}", Name: "document", Title: "A document", MIMEType: markdownType,
 	Description: "The Markdown of a document, whole. To read a part of a long one, call read_document."}
 
@@ -27,7 +27,7 @@ func readResource(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadRes
 	if !ok {
 		return nil, sdk.ResourceNotFoundError(r.Params.URI)
 	}
-	d, err := c.server.App.DocumentText(c.ctx, c.caller, sheaf.DocumentID(id))
+	d, err := c.server.App.DocumentText(c.ctx, c.Caller, sheaf.DocumentID(id))
 	if sheaf.KindOf(err) == sheaf.NotFound {
 		return nil, sdk.ResourceNotFoundError(r.Params.URI)
 	}
@@ -39,7 +39,7 @@ func readResource(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadRes
 
 // protocolError returns err as an error of JSON-RPC, for a method that no language model calls.
 func (c *call) protocolError(err error) error {
-	e := c.server.Refuse(c.Exchange, err)
+	e := c.Refusal(err)
 	c.Refused = string(e.Code)
 	return &jsonrpc.Error{Code: codeOf(e.Kind, invalidParams), Message: e.Text, Data: errorData(e.Code)}
 }
@@ -50,7 +50,7 @@ func listResources(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		c := callOf(ctx)
 		p, ok := r.GetParams().(*sdk.ListResourcesParams)
-		if method != listMethod || !ok || !c.caller.May(sheaf.DocumentsRead) {
+		if method != listMethod || !ok || !c.Caller.May(sheaf.DocumentsRead) {
 			return next(ctx, method, r)
 		}
 		offset, err := readCursor(p)
@@ -58,7 +58,7 @@ func listResources(next sdk.MethodHandler) sdk.MethodHandler {
 			return nil, c.protocolError(err)
 		}
 		if p != nil {
-			p.Cursor = "" // it is not one of the SDK's
+			p.Cursor = "" // the SDK would refuse our cursor
 		}
 		result, err := next(ctx, method, r)
 		if err != nil {
@@ -75,14 +75,14 @@ func readCursor(p *sdk.ListResourcesParams) (int, error) {
 	}
 	n, err := strconv.ParseUint(p.Cursor, 10, 53)
 	if err != nil {
-		return 0, sheaf.InvalidField("cursor", "cursor must be the nextCursor of the answer before")
+		return 0, sheaf.InvalidField("cursor", "cursor must be the nextCursor of the previous answer")
 	}
 	return int(n), nil
 }
 
 // fillDocuments adds a page of documents to the answer.
 func (c *call) fillDocuments(out *sdk.ListResourcesResult, offset int) (sdk.Result, error) {
-	list, err := c.server.App.Documents(c.ctx, c.caller, sheaf.DocumentFilter{Sort: sheaf.DocumentsByUpdated, Paging: sheaf.Paging{Limit: maxPage, Offset: offset, Desc: true}})
+	list, err := c.server.App.Documents(c.ctx, c.Caller, sheaf.DocumentFilter{Sort: sheaf.DocumentsByUpdated, Paging: sheaf.Paging{Limit: maxPage, Offset: offset, Desc: true}})
 	if err != nil {
 		return nil, c.protocolError(err)
 	}

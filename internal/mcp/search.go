@@ -10,7 +10,7 @@ import (
 )
 
 func find(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	q := sheaf.SearchQuery{Text: in.Text("query").Value, Paging: readPaging(in), MustExist: true,
+	q := sheaf.SearchQuery{Text: in.Text("query").Value, Paging: readPaging(in, maxPage, usualPage), MustExist: true,
 		Project: readID[sheaf.ProjectID](in, "project_id").Pointer(), Folder: readID[sheaf.FolderID](in, "folder_id").Pointer()}
 	kind := in.Text("type")
 	if err := in.Err(); err != nil {
@@ -27,12 +27,12 @@ func find(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, sheaf.InvalidField("query", "query%s", strings.TrimPrefix(err.Error(), "q"))
 	}
-	hits, err := c.server.App.Search(c.ctx, c.caller, q)
+	hits, err := c.server.App.Search(c.ctx, c.Caller, q)
 	if err != nil {
 		return nil, err
 	}
 	if hits.Total > 0 {
-		return told(page(hits, hitFields), nil), nil
+		return recordResult(page(hits, hitFields), nil), nil
 	}
 	return c.foundNothing(q, words)
 }
@@ -45,7 +45,7 @@ func (c *call) foundNothing(q sheaf.SearchQuery, words []string) (*sdk.CallToolR
 		missing = nil
 		for _, w := range words {
 			q.Text, q.Paging = `"`+w+`"`, sheaf.Paging{Limit: 1}
-			hits, err := c.server.App.Search(c.ctx, c.caller, q)
+			hits, err := c.server.App.Search(c.ctx, c.Caller, q)
 			if err != nil {
 				return nil, err
 			}
@@ -54,7 +54,7 @@ func (c *call) foundNothing(q sheaf.SearchQuery, words []string) (*sdk.CallToolR
 			}
 		}
 	}
-	return told(sheaf.RecordFunc(func(o *sheaf.Object) {
+	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) {
 		page(sheaf.Page[sheaf.Hit]{}, hitFields).Fields(o)
 		if len(missing) > 0 {
 			o.Texts("not_found", missing)
@@ -69,8 +69,11 @@ func hitFields(h *sheaf.Hit, o *sheaf.Object) {
 	o.Text("type", string(h.Type))
 	o.Text("id", h.ID)
 	o.Text("title", h.Title)
-	given(o, "snippet", &h.Snippet)
-	given(o, "project_id", h.ProjectID)
-	given(o, "folder_id", h.FolderID)
+	optionalText(o, "snippet", &h.Snippet)
+	optionalText(o, "project_id", h.ProjectID)
+	optionalText(o, "folder_id", h.FolderID)
+	if len(h.Path) > 0 {
+		o.Texts("path", h.Path)
+	}
 	o.Time("updated_at", h.UpdatedAt)
 }

@@ -8,15 +8,15 @@ import (
 )
 
 func listShares(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	f := sheaf.ShareFilter{ResourceID: readID[string](in, "resource_id").Value, Paging: readPaging(in)}
+	f := sheaf.ShareFilter{ResourceID: readID[string](in, "resource_id").Value, Paging: readPaging(in, maxPage, usualPage)}
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	list, err := c.server.App.Shares(c.ctx, c.caller, f)
+	list, err := c.server.App.Shares(c.ctx, c.Caller, f)
 	if err != nil {
 		return nil, err
 	}
-	return told(page(list, shareFields), nil), nil
+	return recordResult(page(list, shareFields), nil), nil
 }
 
 func shareFields(s *sheaf.Share, o *sheaf.Object) {
@@ -44,11 +44,11 @@ func (c *call) share(in *strict.Fields, kind sheaf.Shareable, id sheaf.Opt[strin
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	s, err := c.server.App.CreateShare(c.ctx, c.caller, change)
+	s, err := c.server.App.CreateShare(c.ctx, c.Caller, change)
 	if err != nil {
 		return nil, err
 	}
-	return told(sheaf.RecordFunc(func(o *sheaf.Object) { shareFields(&s, o) }), nil), nil
+	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) { shareFields(&s, o) }), nil), nil
 }
 
 func unshare(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
@@ -56,8 +56,8 @@ func unshare(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	if err := c.server.App.DeleteShare(c.ctx, c.caller, id, sheaf.Match{}); err != nil {
+	if err := c.server.App.DeleteShare(c.ctx, c.Caller, id, sheaf.Match{}); err != nil {
 		return nil, err
 	}
-	return toldGone(string(id), "its address leads nowhere from now on"), nil
+	return deletedResult(string(id), "its address is not found from now on"), nil
 }

@@ -16,13 +16,13 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// tool is something that a person would ask an agent to do.
+// tool is one tool that agents can call.
 type tool struct {
 	name, title string
-	about       string // for the language model: what it does, and when to take it
+	about       string // for the language model: what it does, and when to use it
 	kind        kind
-	need        []sheaf.Scope // all of these
-	oneOf       []sheaf.Scope // and one of these, unless there are none
+	need        []sheaf.Scope // the key must have all of these
+	oneOf       []sheaf.Scope // and one of these, unless the list is empty
 	takes       []argument
 	call        func(*call, *strict.Fields) (*sdk.CallToolResult, error)
 	counted     *obs.Route
@@ -32,21 +32,21 @@ type tool struct {
 type kind int
 
 const (
-	looks   kind = iota // it changes nothing
-	adds                // it adds, and takes nothing away
+	reads   kind = iota // it changes nothing
+	adds                // it creates something
 	sets                // it changes; a second call with the same arguments changes nothing more
 	changes             // it changes, and a second call may change more
-	removes             // it takes something away
+	removes             // it deletes something
 )
 
 // annotations returns the tool's kind in the terms of MCP. Only tools that publish act outside of Sheaf.
 func (t *tool) annotations() *sdk.ToolAnnotations {
 	destructive, open := t.kind == changes || t.kind == removes, slices.Contains(t.need, sheaf.SharesWrite)
-	return &sdk.ToolAnnotations{Title: t.title, ReadOnlyHint: t.kind == looks, DestructiveHint: &destructive,
-		IdempotentHint: t.kind == sets || t.kind == looks, OpenWorldHint: &open}
+	return &sdk.ToolAnnotations{Title: t.title, ReadOnlyHint: t.kind == reads, DestructiveHint: &destructive,
+		IdempotentHint: t.kind == sets || t.kind == reads, OpenWorldHint: &open}
 }
 
-// authorize asks the gate for all that the tool needs.
+// authorize returns nil if the caller has the scopes that the tool needs.
 func (t *tool) authorize(c app.Caller) error {
 	for _, s := range t.need {
 		if err := c.Authorize(s); err != nil {
@@ -70,7 +70,7 @@ type argument struct {
 	required bool
 }
 
-// text, number and choice are the kinds of arguments.
+// text, number and choice return an argument of that type.
 func text(name, about string) argument {
 	return argument{name: name, about: about, schema: map[string]any{"type": "string"}}
 }
@@ -83,7 +83,7 @@ func choice(name string, values []string, about string) argument {
 	return argument{name: name, about: about, schema: map[string]any{"type": "string", "enum": values}}
 }
 
-// must returns the argument as a required one.
+// must returns the argument, marked as required.
 func must(a argument) argument {
 	a.required = true
 	return a
@@ -122,7 +122,7 @@ func (t *tool) arguments(raw json.RawMessage) (*strict.Fields, error) {
 	}
 	for _, name := range object.Names() {
 		if !slices.ContainsFunc(t.takes, func(a argument) bool { return a.name == name }) {
-			return nil, sheaf.Invalidf("%q is no argument of %s: it takes %s", sheaf.Clip(name), t.name, t.argumentNames())
+			return nil, sheaf.Invalidf("%q is not an argument of %s, which takes %s", sheaf.Clip(name), t.name, t.argumentNames())
 		}
 	}
 	for _, a := range t.takes {
@@ -152,13 +152,13 @@ func (t *tool) run(c *call, raw json.RawMessage) *sdk.CallToolResult {
 	if err == nil {
 		return result
 	}
-	e := c.server.Refuse(c.Exchange, err)
+	e := c.Refusal(err)
 	c.Refused = string(e.Code)
 	return refused(e)
 }
 
 func (t *tool) try(c *call, raw json.RawMessage) (*sdk.CallToolResult, error) {
-	if err := t.authorize(c.caller); err != nil {
+	if err := t.authorize(c.Caller); err != nil {
 		return nil, err
 	}
 	in, err := t.arguments(raw)
@@ -239,11 +239,11 @@ func (s *Server) explainTool(next sdk.MethodHandler) sdk.MethodHandler {
 		t := s.byName[p.Name]
 		if t == nil {
 			t = &tool{call: func(*call, *strict.Fields) (*sdk.CallToolResult, error) {
-				return nil, sheaf.Invalidf("there is no tool %q: tools/list names those that this key may use", sheaf.Clip(p.Name))
+				return nil, sheaf.Invalidf("there is no tool %q: tools/list returns those that this key may use", sheaf.Clip(p.Name))
 			}}
 			return t.run(c, nil), nil
 		}
-		if t.authorize(c.caller) != nil {
+		if t.authorize(c.Caller) != nil {
 			return t.run(c, p.Arguments), nil
 		}
 		return next(ctx, method, r)

@@ -18,6 +18,7 @@ import (
 const needs = `
 find: documents:read or projects:read, reads
 list_documents: documents:read, reads
+read_tree: projects:read and documents:read, reads
 read_document: documents:read, reads
 create_document: documents:write, adds
 edit_document: documents:read and documents:write, destructive
@@ -60,7 +61,7 @@ func pinned() (names []string, need map[string][]sheaf.Scopes, marks map[string]
 // D141: a key is shown the tools that its scopes allow, and is told in words which scope it lacks for
 // another. Tools say whether they read, add or destroy.
 func TestTools_AKeySeesWhatItsScopesAllow(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		w := a.Workspace(sheaf.Business)
 		names, need, marks := pinned()
 		all := connect(t, a, w.Key())
@@ -150,7 +151,7 @@ func markOf(tool *sdk.Tool) string {
 // D140: an agent does all that a person would ask it to: every tool does its work, and the API shows
 // what came of it.
 func TestTools_DoTheirWork(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		w := a.Workspace(sheaf.Business)
 		g, api := connect(t, a, w.Key()), w.Client("")
 		folder := g.id("create_folder", args{"name": "Products"})
@@ -189,6 +190,9 @@ func TestTools_DoTheirWork(t *testing.T) {
 			t.Errorf("listed %v", list)
 		}
 		g.do("move_document", args{"document_id": document, "project_id": project})
+		if list := items(g.do("read_tree", args{"project_id": project})); len(list) != 1 || list[0]["id"] != document || list[0]["depth"] != 1.0 {
+			t.Errorf("the tree %v", list)
+		}
 		if list := items(g.do("list_projects", args{"folder_id": folder})); len(list) != 1 || list[0]["documents"] != 1.0 {
 			t.Errorf("projects %v", list)
 		}
@@ -293,7 +297,7 @@ func TestAnswers_AreSmall(t *testing.T) {
 
 // D144: the texts of documents are resources, which a person may choose in the agent's host.
 func TestResources_AreTheDocuments(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		w := a.Workspace(sheaf.Business)
 		g := connect(t, a, w.Key())
 		id := g.id("create_document", args{"title": "Start", "content": "# Start"})

@@ -26,7 +26,7 @@ import (
 type bucket struct {
 	core   minio.Core
 	name   string
-	prefix string // of all objects; empty, or with a trailing slash
+	prefix string // prefix of all object keys; empty, or with a trailing slash
 	spool  string
 }
 

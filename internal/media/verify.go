@@ -126,7 +126,7 @@ func (v *Verifier) open(ctx context.Context, key Key) (Content, error) {
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	v.leave(m, c)
+	v.removeReader(m, c)
 	if err != nil {
 		return nil, errors.Join(err, content.Close())
 	}
@@ -186,9 +186,9 @@ func (v *Verifier) join(ctx context.Context, key Key, m mark) (c *inspection, in
 	return c, false
 }
 
-// leave counts a reader out. The last one cancels a check in progress and waits for its end. After
+// removeReader counts a reader out. The last one cancels a check in progress and waits for its end. After
 // that no reader can join the check, because it would be cancelled under that reader.
-func (v *Verifier) leave(m mark, c *inspection) {
+func (v *Verifier) removeReader(m mark, c *inspection) {
 	v.mu.Lock()
 	c.readers--
 	last := c.readers == 0
@@ -304,6 +304,6 @@ func (u *unverified) Whole(ctx context.Context) error {
 
 // Close implements io.Closer.
 func (u *unverified) Close() error {
-	u.left.Do(func() { u.verifier.leave(u.mark, u.check) })
+	u.left.Do(func() { u.verifier.removeReader(u.mark, u.check) })
 	return u.Content.Close()
 }

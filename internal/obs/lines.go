@@ -33,8 +33,8 @@ type Lines struct {
 	w io.Writer
 
 	mu      sync.Mutex    // guards all below; never held while w is written to
-	buf     []byte        // what waits to be written
-	spare   []byte        // what was written last, to be used again in place of buf
+	buf     []byte        // bytes that wait to be written
+	spare   []byte        // the buffer that was written last, to be used again
 	timer   *time.Timer   // ends the wait of the first line in buf
 	writing bool          // drain is running
 	wrote   chan struct{} // closed and replaced when a write has ended
@@ -42,20 +42,20 @@ type Lines struct {
 	// waits until written has reached the value that queued had then.
 	queued, written int64
 	// stalled is set when a flush has timed out. Later flushes return at once until a write ends.
-	stalled   bool
-	dropped   int64                    // lines dropped since a line told how many
-	ever      int64                    // lines dropped since the start
-	toldAbout func(lines int64) []byte // makes the line that tells how many were dropped
+	stalled     bool
+	dropped     int64                    // lines dropped since the last line that reported drops
+	ever        int64                    // lines dropped since the start
+	droppedLine func(lines int64) []byte // returns the line that reports the dropped lines
 }
 
 // NewLines returns a writer of lines to w.
 func NewLines(w io.Writer) *Lines {
-	l := &Lines{w: w, wrote: make(chan struct{}), toldAbout: func(int64) []byte { return nil }}
+	l := &Lines{w: w, wrote: make(chan struct{}), droppedLine: func(int64) []byte { return nil }}
 	l.timer = time.AfterFunc(holdBack, l.start)
 	return l
 }
 
-// Write takes one line, which may wait for others. It reports no error: there is nobody to tell.
+// Write takes one line, which may wait for others. It returns no error, because the log is where errors go.
 func (l *Lines) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (l *Lines) append(line func([]byte) []byte) {
 	l.buf = line(l.buf)
 	l.queued += int64(len(l.buf) - before)
 	switch {
-	case l.writing: // it looks again when it has written
+	case l.writing: // drain checks buf again after each write
 	case len(l.buf) >= linesFull:
 		l.startLocked()
 	case before == 0:
@@ -111,11 +111,11 @@ func (l *Lines) drain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.buf) > 0 {
-		l.tellDropped()
+		l.appendDropped()
 		out := l.buf
 		l.buf = l.spare[:0]
 		l.mu.Unlock()
-		l.w.Write(out) // its error has nobody to be told to
+		l.w.Write(out) // an error cannot be reported: this is the log
 		l.mu.Lock()
 		l.spare = out
 		l.written += int64(len(out))
@@ -126,13 +126,13 @@ func (l *Lines) drain() {
 	l.writing = false
 }
 
-// tellDropped appends the line that says how many were dropped. It belongs at the end: what was
+// appendDropped appends the line that says how many were dropped. It belongs at the end: what was
 // dropped came later than all that waits.
-func (l *Lines) tellDropped() {
+func (l *Lines) appendDropped() {
 	if l.dropped == 0 {
 		return
 	}
-	line := l.toldAbout(l.dropped)
+	line := l.droppedLine(l.dropped)
 	l.dropped = 0
 	l.queued += int64(len(line))
 	l.buf = append(l.buf, line...)

@@ -20,7 +20,7 @@ func NewLog(out *Lines, json bool, level slog.Level) *slog.Logger {
 		form = func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, options) }
 	}
 	h.Handler = form(out)
-	out.toldAbout = func(lines int64) []byte {
+	out.droppedLine = func(lines int64) []byte {
 		var b bytes.Buffer
 		slog.New(form(&b)).Error("dropped lines of the log: nobody read it", "lines", lines)
 		return b.Bytes()

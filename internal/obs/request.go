@@ -13,9 +13,9 @@ type Request struct {
 	Method, Path string
 	Status       int
 	Duration     time.Duration
-	ID           string // of the request, as its answer names it
+	ID           string // request id, as in the answer
 	Key          string // the id of the key that asked, never the key; empty for none
-	Tool         string // that was called by MCP, where all calls have one path; empty for none
+	Tool         string // MCP tool that was called; empty: none
 	Refused      string // the code of why the tool did not do it; empty where it did
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/sheaf"
@@ -22,8 +21,9 @@ type documentPage struct {
 	Titled  bool // the text begins with its title
 	Outline []render.Heading
 	Raw     string // address of its Markdown
-	Beside  app.Beside
 	Home    string
+	Place   place
+	Tree    []*navItem // pages of the project
 }
 
 // front shows the first page of a share: its document, or the contents of its project.
@@ -76,17 +76,19 @@ func (v *visit) showDocument(id sheaf.DocumentID, raw string) error {
 	if err != nil {
 		return err
 	}
-	data := documentPage{Document: d.Document, HTML: template.HTML(text.HTML(refs)), Raw: raw, Beside: d.Beside, Home: v.home(), // #nosec G203 -- what render wrote
+	data := documentPage{Document: d.Document, HTML: template.HTML(text.HTML(refs)), Raw: raw, Home: v.home(), // #nosec G203 -- what render wrote
 		Titled: titled(text, d.Title), Outline: outline(text)}
-	l := layout{Title: d.Title, Description: described(d.Description, text.Opening()), URL: v.share.URL, Listed: v.listed(), Look: v.lookOf(d.Look)}
+	l := layout{Title: d.Title, Description: described(d.Description, text.Opening()), URL: v.share.URL, Listed: v.listed(), Brand: v.brandOf(d.Branding)}
 	if d.Project != nil {
 		l.Home, l.Project, l.URL = v.home(), d.Project.Name, v.share.URL+"/"+string(d.ID)
+		data.Place, data.Tree = placeOf(d.Tree, d.ID, int64(len(d.Tree)) == d.Project.DocumentCount), v.navigation(d.Tree, d.ID)
+		l.Tree = data.Tree
 	}
 	body, err := v.page("document", l, data)
 	if err != nil {
 		return err
 	}
-	return v.keep(body, htmlType, l.Look)
+	return v.keep(body, htmlType, l.Brand)
 }
 
 // listed reports whether search engines may list the page.
@@ -108,7 +110,7 @@ func (v *visit) refs(in sheaf.DocumentID, text *render.Page) (render.Refs, error
 			case v.share.ResourceType == sheaf.ShareOfDocument:
 				return v.home()
 			}
-			return v.home() + "/" + id
+			return v.documentAddress(sheaf.DocumentID(id))
 		},
 		Media: func(id string) string { return v.home() + "/" + string(in) + "/media/" + id },
 	}, err
@@ -207,5 +209,5 @@ func (v *visit) rawDocument(id sheaf.DocumentID) error {
 	if err != nil {
 		return err
 	}
-	return v.keep([]byte(d.Content), markdownType, pageLook{})
+	return v.keep([]byte(d.Content), markdownType, pageBrand{})
 }

@@ -3,7 +3,6 @@ package publish
 import (
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"sheaf.dev/internal/front"
@@ -64,7 +63,7 @@ func (v *visit) serve() error {
 	if v.share, err = v.publisher.App.OpenShare(v.r.Context(), v.r.PathValue("token")); err != nil {
 		return err
 	}
-	if err := v.EnterWorkspace(string(v.share.Workspace)); err != nil {
+	if err := v.AdmitWorkspace(string(v.share.Workspace)); err != nil {
 		return crowded(err)
 	}
 	if v.r.Method == http.MethodPost {
@@ -84,16 +83,13 @@ func (v *visit) admit() error {
 	if v.publisher.Admit == nil {
 		return nil
 	}
-	wait := v.publisher.Admit(v.r.Context(), "share "+v.address(), v.publisher.Now())
+	wait := v.publisher.Admit(v.r.Context(), "share "+v.Address(), v.publisher.Now())
 	if wait == 0 {
 		return nil
 	}
 	return &sheaf.Error{Kind: sheaf.RateLimited, Code: sheaf.CodeRateLimited, RetryAfter: wait,
-		Text: "Too many pages were asked for from your address within a minute. Try again in " + wait.String() + "."}
+		Text: "Your address has requested too many pages in a minute. Try again in " + wait.String() + "."}
 }
-
-// address returns the reader's address as far as we know it, or the network of an IPv6 address.
-func (v *visit) address() string { return v.Network().String() }
 
 // show shows a page, from the cache or a new one.
 func (v *visit) show(r *route) error {
@@ -111,15 +107,15 @@ func (v *visit) show(r *route) error {
 
 // answer is a finished page, or another text.
 type answer struct {
-	body []byte
-	kind string // Content-Type
-	etag string
-	look pageLook // of a page
+	body  []byte
+	kind  string // Content-Type
+	etag  string
+	brand pageBrand // branding of a page
 }
 
 // keep sends a page and caches it. It stays the same until something in the workspace changes.
-func (v *visit) keep(body []byte, kind string, l pageLook) error {
-	a := &answer{body: body, kind: kind, etag: tagOf(body), look: l}
+func (v *visit) keep(body []byte, kind string, l pageBrand) error {
+	a := &answer{body: body, kind: kind, etag: tagOf(body), brand: l}
 	v.publisher.cache.keep(v.cacheKey(), a)
 	return v.send(a)
 }
@@ -128,11 +124,11 @@ func (v *visit) keep(body []byte, kind string, l pageLook) error {
 // a share may end at any moment. Pages behind a password are not cached by browsers.
 func (v *visit) send(a *answer) error {
 	h := v.Header()
-	h.Set("Content-Security-Policy", a.look.policy(v.publisher.policy))
+	h.Set("Content-Security-Policy", a.brand.policy(v.publisher.policy))
 	if v.share.PasswordHash == "" {
 		h.Set("Cache-Control", "private, no-cache")
 		h.Set("ETag", a.etag)
-		if has(v.r.Header.Get("If-None-Match"), a.etag) {
+		if front.HasTag(v.r.Header, a.etag) {
 			v.WriteHeader(http.StatusNotModified)
 			return nil
 		}
@@ -148,16 +144,6 @@ func (v *visit) send(a *answer) error {
 	return nil
 }
 
-// has reports whether a list of entity tags, as in If-None-Match, names this one.
-func has(list, etag string) bool {
-	for tag := range strings.SplitSeq(list, ",") {
-		if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == etag || tag == "*" {
-			return true
-		}
-	}
-	return false
-}
-
 // crowded turns a refusal for programs into one for people.
 func crowded(err error) error {
 	var refusal *front.Refusal
@@ -165,7 +151,7 @@ func crowded(err error) error {
 		return err
 	}
 	return &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: refusal.RetryAfter,
-		Text: "More people read here than the service can serve at the moment. Try again in a few seconds."}
+		Text: "Too many people are reading at the moment. Try again in a few seconds."}
 }
 
 // fail shows an error. Errors that the reader cannot do anything about are logged, without the
@@ -185,7 +171,7 @@ func (v *visit) fail(err error) {
 		if refusal != nil {
 			status = front.Status(refusal.Kind)
 		}
-		v.sorry(status, "Something went wrong", "The page could not be made. Try again in a moment.")
+		v.errorPage(status, "Something went wrong", "The page could not be shown. Try again in a moment.")
 		return
 	}
 	if refusal.RetryAfter > 0 {
@@ -193,20 +179,20 @@ func (v *visit) fail(err error) {
 	}
 	switch refusal.Kind {
 	case sheaf.NotFound:
-		v.sorry(http.StatusNotFound, "Nothing is shared here", "The address may be mistyped, or what it led to is not shared any more.")
+		v.errorPage(http.StatusNotFound, "Nothing is shared here", "The address may be mistyped, or the page is no longer shared.")
 	case sheaf.RateLimited, sheaf.Unavailable:
 		if refusal.Person != "" {
-			v.sorry(front.Status(refusal.Kind), "That cannot be shown", refusal.Person)
+			v.errorPage(front.Status(refusal.Kind), "That cannot be shown", refusal.Person)
 			return
 		}
-		v.sorry(front.Status(refusal.Kind), "Just a moment", refusal.Text)
+		v.errorPage(front.Status(refusal.Kind), "Just a moment", refusal.Text)
 	default:
-		v.sorry(front.Status(refusal.Kind), "That did not work", refusal.Text)
+		v.errorPage(front.Status(refusal.Kind), "That did not work", refusal.Text)
 	}
 }
 
-// sorry shows an error page. It reveals nothing about the share.
-func (v *visit) sorry(status int, title, text string) {
+// errorPage shows an error page. It reveals nothing about the share.
+func (v *visit) errorPage(status int, title, text string) {
 	body, err := v.page("sorry", layout{Title: title, Bare: true}, sorry{Title: title, Text: text})
 	if err != nil {
 		v.publisher.Log.Error("page was not rendered", "error", err)

@@ -29,14 +29,15 @@ var pageStyle []byte
 type layout struct {
 	Title       string
 	Description string
-	URL         string // address of the page for link previews; empty: it must not be passed on
-	Listed      bool   // search engines may list it
-	Style       string // address of the style sheet
-	Bare        bool   // without header and footer
-	Home        string // address of the share, if the page is below it
-	Project     string // name of the shared project; empty: a document is shared
-	Query       string // words of a search
-	Look        pageLook
+	URL         string     // address of the page for link previews; empty: it must not be passed on
+	Listed      bool       // search engines may list it
+	Style       string     // address of the style sheet
+	Bare        bool       // without header and footer
+	Home        string     // address of the share, if the page is below it
+	Project     string     // name of the shared project; empty: a document is shared
+	Query       string     // words of a search
+	Tree        []*navItem // pages of the project, if the page shows them
+	Brand       pageBrand
 	Data        any // data of the page
 }
 

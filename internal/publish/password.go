@@ -16,7 +16,7 @@ const maxForm = 8 << 10
 // cookieName returns the name of the cookie. Over HTTPS it makes the browser send the cookie only
 // over HTTPS.
 func (v *visit) cookieName() string {
-	if v.publisher.secure(v.Exchange) {
+	if v.Secure(v.publisher.PublicURL) {
 		return "__Secure-sheaf-share"
 	}
 	return "sheaf-share"
@@ -79,7 +79,7 @@ func (v *visit) unlock() error {
 	if cookie, err := v.r.Cookie(v.cookieName() + "-known"); err == nil {
 		known = cookie.Value
 	}
-	open, err := v.publisher.App.UnlockShare(v.r.Context(), v.share, password, v.address(), known)
+	open, err := v.publisher.App.UnlockShare(v.r.Context(), v.share, password, v.Address(), known)
 	switch sheaf.KindOf(err) {
 	case sheaf.Unauthorized, sheaf.RateLimited, sheaf.Unavailable:
 		return v.refused(err)
@@ -97,7 +97,7 @@ func (v *visit) password() (string, error) {
 	kind, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
 	v.r.Body = http.MaxBytesReader(v, v.Body(), maxForm)
 	if err != nil || kind != "application/x-www-form-urlencoded" || v.r.ParseForm() != nil {
-		return "", sheaf.Invalidf("The form did not arrive whole. Go back, and send it again.")
+		return "", sheaf.Invalidf("The form was incomplete. Go back, and send it again.")
 	}
 	return v.r.PostForm.Get("password"), nil
 }
@@ -111,14 +111,14 @@ func (v *visit) refused(err error) error {
 	if refusal.RetryAfter > 0 {
 		v.RetryAfter(refusal.RetryAfter)
 	}
-	v.publisher.Log.Info("opening a share failed", "address", v.address(), "share_id", v.share.ID)
+	v.publisher.Log.Info("opening a share failed", "address", v.Address(), "share_id", v.share.ID)
 	return v.locked(front.Status(refusal.Kind), refusal.Text)
 }
 
 // remember sets a cookie for this share only.
 func (v *visit) remember(name, token string, expires time.Time) {
 	http.SetCookie(v, &http.Cookie{Name: name, Value: token, Path: v.home(), Expires: expires,
-		HttpOnly: true, Secure: v.publisher.secure(v.Exchange), SameSite: http.SameSiteLaxMode})
+		HttpOnly: true, Secure: v.Secure(v.publisher.PublicURL), SameSite: http.SameSiteLaxMode})
 }
 
 // onward redirects the browser to the page whose form it sent.

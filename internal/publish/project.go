@@ -19,20 +19,26 @@ const maxPage = 1_000_000
 type projectPage struct {
 	app.SharedProject
 	Home  string
-	First int // number of the first document on this page, from 1
+	List  []contentsEntry
 	Pages pager
 }
 
+// contentsEntry is a document in the contents of a project, with its level in the tree.
+type contentsEntry struct {
+	sheaf.Document
+	Level int
+}
+
 // pager has the addresses of the previous and the next page, or "".
-type pager struct{ Before, Behind string }
+type pager struct{ Previous, Next string }
 
 // pagesOf returns the pager of a list. address returns the address of a page by its number.
 func pagesOf(number, size int, total int64, address func(page int) string) (p pager) {
 	if number > 1 {
-		p.Before = address(number - 1)
+		p.Previous = address(number - 1)
 	}
 	if int64(number)*int64(size) < total {
-		p.Behind = address(number + 1)
+		p.Next = address(number + 1)
 	}
 	return p
 }
@@ -50,38 +56,45 @@ func (v *visit) number() (int, error) {
 	return n, nil
 }
 
-// contents reads a page of the shared project's documents. After the last page it returns NotFound.
-func (v *visit) contents() (app.SharedProject, int, error) {
-	n, err := v.number()
-	if err != nil {
-		return app.SharedProject{}, 0, err
+// contents reads a page of the shared project's documents, and returns its number. After the last page
+// it returns NotFound.
+func (v *visit) contents() (p app.SharedProject, list []contentsEntry, n int, err error) {
+	if n, err = v.number(); err != nil {
+		return p, nil, 0, err
 	}
-	p, err := v.publisher.App.SharedProject(v.r.Context(), v.share, sheaf.Paging{Limit: documentsPerPage, Offset: (n - 1) * documentsPerPage})
+	p, err = v.publisher.App.SharedProject(v.r.Context(), v.share, sheaf.Paging{Limit: documentsPerPage, Offset: (n - 1) * documentsPerPage})
 	if err == nil && n > 1 && len(p.Documents.Items) == 0 {
 		err = errNothing
 	}
-	return p, n, err
+	for i, d := range p.Documents.Items {
+		level := 1
+		if at := p.Documents.Offset + i; at < len(p.Tree) {
+			level = p.Tree[at].Depth
+		}
+		list = append(list, contentsEntry{d, level})
+	}
+	return p, list, n, err
 }
 
 // project shows the contents of the shared project.
 func (v *visit) project() error {
-	p, n, err := v.contents()
+	p, list, n, err := v.contents()
 	if err != nil {
 		return err
 	}
-	data := projectPage{SharedProject: p, Home: v.home(), First: (n-1)*documentsPerPage + 1,
+	data := projectPage{SharedProject: p, Home: v.home(), List: list,
 		Pages: pagesOf(n, documentsPerPage, p.Documents.Total, func(page int) string { return fmt.Sprintf("%s?page=%d", v.home(), page) })}
-	l := layout{Title: p.Name, Description: described(p.Description, ""), URL: v.share.URL, Listed: v.listed(), Home: v.home(), Project: p.Name, Look: v.lookOf(p.Look)}
+	l := layout{Title: p.Name, Description: described(p.Description, ""), URL: v.share.URL, Listed: v.listed(), Home: v.home(), Project: p.Name, Brand: v.brandOf(p.Branding)}
 	body, err := v.page("project", l, data)
 	if err != nil {
 		return err
 	}
-	return v.keep(body, htmlType, l.Look)
+	return v.keep(body, htmlType, l.Brand)
 }
 
 // rawProject answers with the contents of the project as Markdown.
 func (v *visit) rawProject() error {
-	p, _, err := v.contents()
+	p, list, _, err := v.contents()
 	if err != nil {
 		return err
 	}
@@ -90,13 +103,13 @@ func (v *visit) rawProject() error {
 	if p.Description != nil {
 		fmt.Fprintf(&b, "\n%s\n", *p.Description)
 	}
-	if len(p.Documents.Items) > 0 {
+	if len(list) > 0 {
 		b.WriteString("\n")
 	}
-	for _, d := range p.Documents.Items {
-		fmt.Fprintf(&b, "- [%s](%s/%s/raw)\n", linkText(d.Title), v.share.URL, d.ID)
+	for _, d := range list {
+		fmt.Fprintf(&b, "%s- [%s](%s/%s/raw)\n", strings.Repeat("  ", d.Level-1), linkText(d.Title), v.share.URL, d.ID)
 	}
-	return v.keep([]byte(b.String()), markdownType, pageLook{})
+	return v.keep([]byte(b.String()), markdownType, pageBrand{})
 }
 
 // oneLine returns a text on one line.

@@ -101,29 +101,12 @@ func (p *Publisher) Serve(x *front.Exchange) {
 // protect sets the headers that limit what the answer may do, and keeps crawlers away, whatever the
 // answer is.
 func (p *Publisher) protect(x *front.Exchange) {
-	h := x.Header()
-	h.Set("Content-Security-Policy", p.policy)
-	h.Set("Referrer-Policy", "no-referrer") // the address is a secret
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
-	h.Set("X-Robots-Tag", "noindex")
-	h.Set("Cache-Control", "no-store")
-	if p.secure(x) {
-		h.Set("Strict-Transport-Security", "max-age=31536000")
-	}
+	x.ProtectPage(p.policy, p.PublicURL)
+	x.Header().Set("X-Robots-Tag", "noindex")
 }
 
-// secure reports whether the browser uses HTTPS: to us, to a proxy that we trust, or to the public
-// address.
-func (p *Publisher) secure(x *front.Exchange) bool {
-	scheme, _ := x.Origin()
-	return scheme == "https" || x.Request.TLS != nil || p.PublicURL != nil && p.PublicURL.Scheme == "https"
-}
-
-// TurnAway answers a request that there is no room for.
-func (p *Publisher) TurnAway(x *front.Exchange, why *front.Refusal) {
+// Refuse answers a request that there is no room for.
+func (p *Publisher) Refuse(x *front.Exchange, why *front.Refusal) {
 	p.protect(x)
 	(&visit{Exchange: x, r: x.Request, publisher: p}).fail(crowded(why))
 }

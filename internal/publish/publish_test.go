@@ -39,10 +39,21 @@ type world struct {
 // each runs a test on each engine.
 func each(t *testing.T, test func(w *world)) {
 	t.Parallel()
-	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+	apitest.Each(t, in(test), apitest.WithShares)
+}
+
+// run runs a test to which the engine does not matter.
+func run(t *testing.T, test func(w *world)) {
+	t.Parallel()
+	apitest.Run(t, in(test), apitest.WithShares)
+}
+
+// in returns the test in a world of its own.
+func in(test func(w *world)) func(*testing.T, *apitest.API) {
+	return func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Business)
 		test(&world{T: t, API: a, ws: ws, c: ws.Client("")})
-	}, apitest.WithShares)
+	}
 }
 
 // make creates a record by the API and returns its id.
@@ -147,7 +158,7 @@ func (r reply) lacks(w *world, texts ...string) reply {
 
 // D111: the page of a document shows it as it is stored now; so does its Markdown.
 func TestPage_OfADocument(t *testing.T) {
-	each(t, func(w *world) {
+	run(t, func(w *world) {
 		d := w.make("documents", fields{"title": "Getting <started>", "description": "What to do first.", "content": "## One\n\n**bold** <script>alert(1)</script>\n\n## Two\n\n## Three\n"})
 		_, path := w.share("document", d)
 		page := w.get(path).want(w, 200).has(w, "<h1 dir=\"auto\">Getting &lt;started&gt;</h1>", "What to do first.", "<strong>bold</strong>", "&lt;script&gt;alert(1)",
@@ -184,7 +195,7 @@ func TestPage_OfADocument(t *testing.T) {
 
 // D111: a listed share may be indexed by search engines, unless it has a password.
 func TestPage_Listed(t *testing.T) {
-	each(t, func(w *world) {
+	run(t, func(w *world) {
 		d := w.make("documents", fields{"title": "d"})
 		_, listed := w.share("document", d, fields{"listed": true})
 		_, protected := w.share("document", d, fields{"listed": true, "password": "open sesame"})
@@ -200,7 +211,7 @@ func TestPage_Listed(t *testing.T) {
 // D111: the contents of a project are listed, and each document has its own page, with its
 // neighbours.
 func TestPage_OfAProject(t *testing.T) {
-	each(t, func(w *world) {
+	run(t, func(w *world) {
 		p := w.make("projects", fields{"name": "Handbook", "description": "All of it."})
 		first := w.make("documents", fields{"title": "First", "project_id": p, "content": "To the [other](document:" + w.make("documents", fields{"title": "Elsewhere"}) + ")."})
 		second := w.make("documents", fields{"title": "Second", "project_id": p, "content": "Back to the [first](document:" + first + "#x)."})
@@ -220,6 +231,51 @@ func TestPage_OfAProject(t *testing.T) {
 		w.c.PATCH("/api/v1/documents/"+third, fields{"project_id": nil}).Want(w.T, 200)
 		w.get(path+"/"+third).want(w, 404)
 		w.get(path).lacks(w, third)
+	})
+}
+
+// D164: a shared project shows its documents as a tree: in the contents, beside each document, and as
+// the way to it.
+func TestPage_TreeOfAProject(t *testing.T) {
+	run(t, func(w *world) {
+		p := w.make("projects", fields{"name": "Handbook"})
+		in := func(title string, parent any, order int) string {
+			return w.make("documents", fields{"title": title, "project_id": p, "parent_id": parent, "sort_order": order})
+		}
+		last := in("Appendix", nil, 3)
+		guide := in("Guide", nil, 1)
+		second := in("Upgrade", guide, 2)
+		first := in("Install", guide, 1)
+		deep := in("On <Debian>", first, 1)
+		_, path := w.share("project", p)
+		contents := w.get(path).want(w, 200)
+		at := -1
+		for _, want := range []string{`class="level1"><a href="` + path + "/" + guide, `class="level2"><a href="` + path + "/" + first, `class="level3"><a href="` + path + "/" + deep,
+			`class="level2"><a href="` + path + "/" + second, `class="level1"><a href="` + path + "/" + last} {
+			next := strings.Index(contents.body, want)
+			if next <= at {
+				w.Errorf("the contents do not have %s in its place", want)
+			}
+			at = next
+		}
+		w.get(path+"/raw").want(w, 200).has(w, "- [Guide]("+apitest.Address+path+"/"+guide+"/raw)\n  - [Install]("+apitest.Address+path+"/"+first+"/raw)\n    - [On")
+		page := w.get(path+"/"+deep).want(w, 200).has(w, `aria-label="Breadcrumb"`, `<details open>`, `On &lt;Debian&gt;`,
+			`rel="prev" href="`+path+"/"+first+`"`, `rel="next" href="`+path+"/"+second+`"`, `href="`+path+"/"+deep+`" aria-current="page"`)
+		if n := strings.Count(page.body, "<details open>"); n != 2 {
+			w.Errorf("%d branches are open, want those of the guide and of the installation", n)
+		}
+		w.get(path+"/"+last).want(w, 200).has(w, "<details>", `popovertarget="tree"`).lacks(w, "Breadcrumb", "<details open>")
+		// A document without a text lists what is directly below it.
+		w.get(path+"/"+guide).want(w, 200).has(w, `<ol class="contents">
+<li><a href="`+path+"/"+first+`"><b dir="auto">Install</b></a></li>
+<li><a href="`+path+"/"+second+`"><b dir="auto">Upgrade</b></a></li>
+</ol>`)
+		w.get(path+"/"+deep).want(w, 200).lacks(w, `class="contents"`)
+		// A document that is moved is elsewhere in the tree at once.
+		w.c.PATCH("/api/v1/documents/"+deep, fields{"parent_id": nil, "sort_order": 0}).Want(w.T, 200)
+		w.get(path+"/"+deep).want(w, 200).has(w, `rel="next" href="`+path+"/"+guide+`"`).lacks(w, "Breadcrumb", `rel="prev"`)
+		_, single := w.share("document", deep)
+		w.get(single).want(w, 200).lacks(w, `id="tree"`, "Guide")
 	})
 }
 
@@ -243,7 +299,7 @@ func TestPage_Search(t *testing.T) {
 
 // D112: everything that is not shown is the same page, byte for byte.
 func TestPage_NothingIsTheSameForAll(t *testing.T) {
-	each(t, func(w *world) {
+	run(t, func(w *world) {
 		w.Clock.Freeze()
 		d, p := w.make("documents", fields{"title": "d"}), w.make("projects", fields{"name": "p"})
 		gone, gonePath := w.share("document", d)
@@ -295,7 +351,7 @@ func cookieOf(r reply) string {
 // D112: a password is required with 401. It opens this share for twelve hours, or until the
 // password is changed.
 func TestPassword(t *testing.T) {
-	each(t, func(w *world) {
+	run(t, func(w *world) {
 		w.Clock.Freeze()
 		p := w.make("projects", fields{"name": "Secret handbook"})
 		d := w.make("documents", fields{"title": "Secret document", "project_id": p, "content": "secret words"})
@@ -541,7 +597,7 @@ func TestViews(t *testing.T) {
 
 // D112: the token of a share is in no line of the log, in whatever spelling.
 func TestToken_IsInNoLog(t *testing.T) {
-	each(t, func(w *world) {
+	run(t, func(w *world) {
 		d := w.make("documents", fields{"title": "d"})
 		_, path := w.share("document", d, fields{"password": "open sesame"})
 		token := strings.TrimPrefix(path, "/s/")
@@ -669,8 +725,8 @@ func (w *world) walk(from string) map[string]string {
 
 // D119: a share has the look of its branding, or of the workspace's default, from the next request
 // on.
-func TestPage_Look(t *testing.T) {
-	each(t, func(w *world) {
+func TestPage_Branding(t *testing.T) {
+	run(t, func(w *world) {
 		d := w.make("documents", fields{"title": "d"})
 		own := w.make("brandings", fields{"name": "Own", "color_primary": "#b00020", "font": "serif", "footer": "Made by <us>"})
 		id, path := w.share("document", d, fields{"branding_id": own})
@@ -702,7 +758,7 @@ func TestPage_Look(t *testing.T) {
 // D103, D112: the pictures of a text, and no others, are reached through the share that shows the
 // text.
 func TestPage_Media(t *testing.T) {
-	each(t, func(w *world) {
+	run(t, func(w *world) {
 		var file bytes.Buffer
 		if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 8, 4))); err != nil {
 			w.Fatal(err)
@@ -745,7 +801,7 @@ func TestPage_Media(t *testing.T) {
 // A share shows the logo of its branding to everyone who may see the share, as long as it is the
 // logo.
 func TestPage_Logo(t *testing.T) {
-	each(t, func(w *world) {
+	run(t, func(w *world) {
 		var file bytes.Buffer
 		if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 8, 4))); err != nil {
 			w.Fatal(err)

@@ -49,7 +49,7 @@ func (v *visit) search() error {
 	page, err := v.find(words, sheaf.Paging{Limit: hitsPerPage, Offset: (n - 1) * hitsPerPage})
 	switch {
 	case sheaf.KindOf(err) == sheaf.Invalid:
-		data.Fault = "Look for a few words of a document: up to ten, with 200 characters in all."
+		data.Fault = "Search for up to ten words, with 200 characters in total."
 	case err != nil:
 		return err
 	}
@@ -60,13 +60,13 @@ func (v *visit) search() error {
 	data.Pages = pagesOf(n, hitsPerPage, page.Total, func(page int) string {
 		return fmt.Sprintf("%s/search?q=%s&page=%d", v.home(), url.QueryEscape(words), page)
 	})
-	l := layout{Title: "Search in " + project.Name, Home: v.home(), Project: project.Name, Query: words, Look: v.lookOf(project.Look)}
+	l := layout{Title: "Search in " + project.Name, Home: v.home(), Project: project.Name, Query: words, Brand: v.brandOf(project.Branding)}
 	body, err := v.page("search", l, data)
 	if err != nil {
 		return err
 	}
 	v.Header().Set("X-Robots-Tag", "noindex")
-	return v.send(&answer{body: body, kind: htmlType, etag: tagOf(body), look: l.Look})
+	return v.send(&answer{body: body, kind: htmlType, etag: tagOf(body), brand: l.Brand})
 }
 
 // find searches for the words. Without words it finds nothing, and returns no error.
@@ -75,7 +75,7 @@ func (v *visit) find(words string, p sheaf.Paging) (page sheaf.Page[sheaf.Hit], 
 		return page, nil
 	}
 	if !utf8.ValidString(words) || strings.ContainsRune(words, 0) {
-		return page, sheaf.InvalidField("q", "q is no text")
+		return page, sheaf.InvalidField("q", "q must be valid UTF-8 text")
 	}
 	return v.publisher.App.SearchShared(v.r.Context(), v.share, words, p)
 }

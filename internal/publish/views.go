@@ -47,8 +47,8 @@ func (w *views) add(seen app.ShareViews) {
 	w.by[seen.Share] = seen
 }
 
-// take returns what was collected, and resets the counts.
-func (w *views) take() (all []app.ShareViews) {
+// drain returns what was collected, and resets the counts.
+func (w *views) drain() (all []app.ShareViews) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, seen := range w.by {
@@ -75,7 +75,7 @@ func (w *views) run(ctx context.Context, a *app.App, log *slog.Logger) error {
 
 // flush writes what was collected. If it fails, it is retried the next time.
 func (w *views) flush(ctx context.Context, a *app.App, log *slog.Logger) {
-	all := w.take()
+	all := w.drain()
 	for len(all) > 0 {
 		n := min(len(all), viewsAtOnce)
 		if err := a.CountViews(ctx, all[:n]); err != nil {

@@ -95,7 +95,7 @@ type shard struct {
 	_ [64]byte // keeps the locks of neighbours apart
 }
 
-// key is what is known of one key. It exists only while it has admissions.
+// key has the recent admissions of one key. It is removed with its last admission.
 type key struct {
 	name       string
 	admissions ring
@@ -170,9 +170,9 @@ func (w *Window) PeekEarly(name string, limit int, in Group, now time.Time, earl
 
 // demand is what a caller asks of a window.
 type demand struct {
-	slots int           // that are to be taken together
+	slots int           // number of slots that one admission takes
 	whole int           // slots that the request needs if it is made again: a refusal waits for these
-	early time.Duration // for so long before it frees, a slot counts as free
+	early time.Duration // a slot counts as free this long before it frees
 	count bool          // take them, rather than look alone
 }
 

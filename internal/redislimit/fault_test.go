@@ -199,8 +199,8 @@ func TestAdmit_AFlushedRedisLeavesEachNodeItsShare(t *testing.T) {
 	}
 }
 
-// The first node that beats after Redis has lost its data finds no other: they have yet to beat. Its share is that of
-// before, for as long as it keeps to it.
+// The first node with a heartbeat after Redis has lost its data finds no other. It keeps its previous share for as
+// long as shares apply.
 func TestAdmit_AFlushedRedisDoesNotHideTheOtherNodes(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

@@ -42,7 +42,7 @@ import (
 )
 
 const (
-	budget = 250 * time.Millisecond // of one question to Redis; a busy machine stalls for 100 ms now and then
+	budget = 250 * time.Millisecond // timeout of one request to Redis; a busy machine sometimes stalls for 100 ms
 
 	beatEvery = time.Second
 	aliveFor  = 5 * time.Second // a node counts as alive after its last beat
@@ -84,14 +84,14 @@ type State struct {
 type Limiter struct {
 	Config
 	window time.Duration // a minute, except in tests
-	budget time.Duration // of one question to Redis
+	budget time.Duration // timeout of one request to Redis
 
 	// local has all admissions of this node. Without Redis it decides alone; with it, it may veto
 	// what Redis admits.
 	local *ratewindow.Window
 
 	server atomic.Pointer[server] // nil while Redis is lost
-	lost   chan struct{}          // wakes Run
+	lost   chan struct{}          // wakes Run when the connection is lost
 
 	mu          sync.Mutex // guards all below
 	state       State

@@ -27,7 +27,7 @@ const sentinelPort = "26379"
 // sentinels is what an address of Sentinels says.
 type sentinels struct {
 	hosts  []string
-	master string   // its name
+	master string   // the master's name in the Sentinels
 	redis  *url.URL // the address of a Redis, without the host
 }
 

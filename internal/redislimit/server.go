@@ -38,7 +38,7 @@ type fill struct {
 // beat is what Redis says of the nodes.
 type beat struct {
 	last  int64 // the node's previous beat, 0 if Redis knows of none
-	nodes int   // how many are alive
+	nodes int   // number of live nodes
 	at    int64 // Redis' time, in microseconds
 }
 

@@ -13,8 +13,8 @@ type address struct {
 	href     string // as written, not yet escaped for HTML
 	host     string // host of a web address, in lower case
 	secure   bool   // the web address uses https
-	id       string // of a document or a medium
-	fragment string // of a document, as the reader's browser needs it
+	id       string // id of a document or a medium
+	fragment string // fragment of a link to a document, escaped for the browser
 }
 
 type addressKind int

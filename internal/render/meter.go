@@ -38,13 +38,13 @@ type tooHard struct{}
 // A cost is what was spent.
 type cost struct {
 	steps, bytes int
-	fault        any // what the parser itself panicked with
+	fault        any // value of a panic in the parser
 }
 
 // A meter pays for the steps of the parser, which has no limits itself. It belongs to one text and
 // one goroutine.
 type meter struct {
-	steps, bytes   int // what is left
+	steps, bytes   int // remaining budget
 	allowed        cost
 	blocks, groups int // number of blocks, and of containers of blocks
 	cells          int

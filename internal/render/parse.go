@@ -55,7 +55,7 @@ type meteredBlock struct{ parser.BlockParser }
 // Open implements [parser.BlockParser].
 func (b meteredBlock) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	m := meterOf(pc)
-	m.look(reader, 0)
+	m.payLine(reader, 0)
 	node, state := b.BlockParser.Open(parent, reader, pc)
 	if node != nil {
 		m.spend(blockSteps, blockBytes)
@@ -69,13 +69,13 @@ func (b meteredBlock) Open(parent ast.Node, reader text.Reader, pc parser.Contex
 
 // Continue implements [parser.BlockParser].
 func (b meteredBlock) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
-	meterOf(pc).look(reader, blockBytes)
+	meterOf(pc).payLine(reader, blockBytes)
 	return b.BlockParser.Continue(node, reader, pc)
 }
 
-// look pays for reading the rest of the line. If its indentation is part of a tab, goldmark copies
+// payLine pays for reading the rest of the line. If its indentation is part of a tab, goldmark copies
 // the line.
-func (m *meter) look(reader text.Reader, bytes int) {
+func (m *meter) payLine(reader text.Reader, bytes int) {
 	line, segment := reader.PeekLine()
 	if segment.Padding != 0 {
 		bytes += 2 * len(line)

@@ -43,7 +43,7 @@ func (x *Index) build(ctx context.Context, ws sheaf.WorkspaceID, serves, built *
 	x.built += len(b.ids)
 	after := *built
 	after.kind, after.upTo = b.kind, b.upTo
-	return x.take(ctx, built, after, b)
+	return x.writeBatch(ctx, built, after, b)
 }
 
 // next reads the next batch of records to build, from one snapshot of the store.
@@ -76,7 +76,7 @@ func (x *Index) next(ctx context.Context, ws sheaf.WorkspaceID, s *space) (b bat
 func (x *Index) replaceServing(ctx context.Context, serves, built *space) error {
 	return x.engine.Write(ctx, func(tx *engine.Tx) error {
 		if serves != nil {
-			if err := serves.leave(tx); err != nil {
+			if err := serves.markLeaving(tx); err != nil {
 				return err
 			}
 		}
@@ -87,4 +87,29 @@ func (x *Index) replaceServing(ctx context.Context, serves, built *space) error 
 		after.state = serving
 		return after.save(tx)
 	})
+}
+
+const countBuilt = `
+SELECT COUNT(*)
+FROM search_spaces
+WHERE state = 1 AND form = $1 AND asked >= $2`
+
+// Built returns how many workspaces have been reindexed since the reindex request number `asked`,
+// and how many workspaces there are.
+func (x *Index) Built(ctx context.Context, asked int64) (done, all int, err error) {
+	if err := x.Open(ctx); err != nil {
+		return 0, 0, err
+	}
+	err = x.engine.Read(ctx, func(r *engine.Reader) error {
+		n, err := r.Count(countBuilt, form, asked)
+		done = int(n)
+		return err
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	err = x.Store.Read(ctx, func(r *store.Reader) error {
+		return r.EachLog(func(sheaf.WorkspaceID, int64) { all++ })
+	})
+	return min(done, all), all, err
 }

@@ -24,10 +24,10 @@ func Snippet(words []string, texts ...string) (string, [][2]int) {
 	return snippet(words, foldings...)
 }
 
-// LookEvery is the interval between two polls of the logs, and GatherFor the pause between two
+// PollEvery is the interval between two polls of the logs, and GatherFor the pause between two
 // passes.
 const (
-	LookEvery = lookEvery
+	PollEvery = pollEvery
 	GatherFor = gatherFor
 )
 
@@ -58,9 +58,18 @@ func (x *Index) CatchUpUnlocked(ctx context.Context) error {
 
 // Step does one piece of work for a workspace.
 func (x *Index) Step(ctx context.Context, ws sheaf.WorkspaceID) (bool, error) {
-	defer x.begin(ctx)()
+	defer x.startFollowing(ctx)()
 	return x.step(ctx, ws)
 }
+
+// BeginSpace begins a space for a workspace in which the follower has found none.
+func (x *Index) BeginSpace(ctx context.Context, ws sheaf.WorkspaceID) error {
+	_, err := x.repair(ctx, ws, nil, nil)
+	return err
+}
+
+// ErrLost is errLost.
+var ErrLost = errLost
 
 // NewGrams returns the function that adds the grams of a text to a new chunk.
 func NewGrams() func(place int, text []byte) { return new(gramSets).add }

@@ -18,7 +18,7 @@ import (
 type figures struct {
 	rebuilds prometheus.Counter
 	took     prometheus.Histogram
-	asked    *atomic.Int64 // number of reindex requests (sheaf reindex) seen at the last look
+	asked    *atomic.Int64 // number of reindex requests (sheaf reindex) seen at the last poll
 
 	mu     *sync.Mutex // guards behind
 	behind map[sheaf.WorkspaceID]time.Time
@@ -39,7 +39,7 @@ func (f *figures) fellBehind(ws sheaf.WorkspaceID, since time.Time) {
 	f.behind[ws] = since
 }
 
-// builds records that the workspace's index is being built. The first call sets the time.
+// builds records that the workspace's index is being built, or is paused. The first call sets the time.
 func (f *figures) builds(ws sheaf.WorkspaceID, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

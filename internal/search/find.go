@@ -2,6 +2,7 @@ package search
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -167,7 +168,7 @@ func (v *View) findChanged(r *store.Reader, changed map[id]sheaf.SearchType, wan
 			if err := v.ctx.Err(); err != nil { // each record may have a mebibyte of text to fold
 				return sheaf.UnavailableError(err)
 			}
-			if h, _, ok := v.look(&records[i]); ok && wanted(h.kind, h.id, parentOf(&records[i])) {
+			if h, _, ok := v.match(&records[i]); ok && wanted(h.kind, h.id, parentOf(&records[i])) {
 				found.add(h)
 			}
 		}
@@ -187,8 +188,8 @@ func parentOf(f *store.Findable) id {
 	return id{}
 }
 
-// look folds a record of the store. ok reports whether the record contains all words.
-func (v *View) look(f *store.Findable) (h hit, folded record, ok bool) {
+// match folds a record of the store. ok reports whether the record contains all words.
+func (v *View) match(f *store.Findable) (h hit, folded record, ok bool) {
 	folded = newRecord(f)
 	ok, inTitle := v.words.match([]byte(folded.title), func() []byte { return []byte(folded.body) })
 	return hit{inTitle: inTitle, updated: f.UpdatedAt.UnixMilli(), kind: folded.kind, id: folded.id}, folded, ok
@@ -197,6 +198,7 @@ func (v *View) look(f *store.Findable) (h hit, folded record, ok bool) {
 // show reads the hits of a page from the store. It leaves out hits that do not match there, and
 // logs an error for each: such a hit means that the index is wrong.
 func (v *View) show(r *store.Reader, may Scope, page []hit) (shown []sheaf.Hit, err error) {
+	parents := map[sheaf.DocumentID][]int{} // the places in `shown` of the documents below each
 	for group := range slices.Chunk(page, groupRecords) {
 		records, err := readGroup(r, v.ws, group, func(h *hit) (sheaf.SearchType, string) { return kinds[h.kind], sheaf.FormatUUID(h.id) })
 		if err != nil {
@@ -211,18 +213,43 @@ func (v *View) show(r *store.Reader, may Scope, page []hit) (shown []sheaf.Hit, 
 				v.index.Log.Error("the index of search names what is not there: run sheaf reindex", "workspace_id", v.ws, "id", sheaf.FormatUUID(h.id))
 				continue
 			}
-			now, folded, ok := v.look(&records[i])
+			now, folded, ok := v.match(&records[i])
 			if !ok || now != h {
 				v.index.Log.Error("the index of search differs from what is stored: run sheaf reindex", "workspace_id", v.ws, "id", records[i].ID)
 				continue
 			}
+			if p := records[i].Parent; p != nil {
+				parents[*p] = append(parents[*p], len(shown))
+			}
 			shown = append(shown, v.hitOf(&records[i], folded.body))
 		}
+	}
+	if err := v.showPaths(r, shown, parents); err != nil {
+		return nil, err
 	}
 	if may.Folders {
 		err = v.showFolders(r, shown)
 	}
 	return shown, err
+}
+
+// showPaths sets the path of every document that has a parent.
+func (v *View) showPaths(r *store.Reader, shown []sheaf.Hit, parents map[sheaf.DocumentID][]int) error {
+	if len(parents) == 0 {
+		return nil
+	}
+	ids := slices.Collect(maps.Keys(parents))
+	paths, err := r.AncestorsOf(v.ws, ids)
+	for i, nearestFirst := range paths {
+		titles := make([]string, 0, len(nearestFirst))
+		for _, d := range slices.Backward(nearestFirst) {
+			titles = append(titles, d.Title)
+		}
+		for _, at := range parents[ids[i]] {
+			shown[at].Path = titles
+		}
+	}
+	return err
 }
 
 // hitOf builds the hit to show for a record. `body` is the folded body that newRecord returned.

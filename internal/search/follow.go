@@ -22,11 +22,11 @@ import (
 // not changed since it was read (space.hold).
 
 const (
-	// Every lookEvery the follower polls for changes that no commit announced to it. It checks the
+	// Every pollEvery the follower polls for changes that no commit announced to it. It checks the
 	// logs that grew since the last poll, and the next roundLogs logs of a round over all logs. So
 	// idle workspaces cost little. A node that does not follow tries to take over at the same
 	// interval.
-	lookEvery = time.Second
+	pollEvery = time.Second
 	roundLogs = 100
 	// lookBack is added to the interval that a poll covers. It allows for commits that end later
 	// than the time in their event's id, and for differences between the nodes' clocks.
@@ -52,7 +52,7 @@ const (
 // the others wait to take over.
 func (x *Index) Run(ctx context.Context) error {
 	x.Store.OnCommit(x.noted.add)
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
 		err := x.Open(ctx)
@@ -95,7 +95,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 	if x.lost(ctx) {
 		return errReplace
 	}
-	defer x.begin(ctx)()
+	defer x.startFollowing(ctx)()
 	todo, err := x.todo(ctx, everyLog)
 	if err != nil {
 		return err
@@ -103,37 +103,12 @@ func (x *Index) catchUp(ctx context.Context) error {
 	return x.pass(ctx, todo)
 }
 
-const countBuilt = `
-SELECT COUNT(*)
-FROM search_spaces
-WHERE state = 1 AND form = $1 AND asked >= $2`
-
-// Built returns how many workspaces have been reindexed since the reindex request number `asked`,
-// and how many workspaces there are.
-func (x *Index) Built(ctx context.Context, asked int64) (done, all int, err error) {
-	if err := x.Open(ctx); err != nil {
-		return 0, 0, err
-	}
-	err = x.engine.Read(ctx, func(r *engine.Reader) error {
-		n, err := r.Count(countBuilt, form, asked)
-		done = int(n)
-		return err
-	})
-	if err != nil {
-		return 0, 0, err
-	}
-	err = x.Store.Read(ctx, func(r *store.Reader) error {
-		return r.EachLog(func(sheaf.WorkspaceID, int64) { all++ })
-	})
-	return min(done, all), all, err
-}
-
-// begin sets up the state of a follower. The returned function releases it.
-func (x *Index) begin(ctx context.Context) (end func()) {
+// startFollowing sets up the state of a follower. The returned function releases it.
+func (x *Index) startFollowing(ctx context.Context) (end func()) {
 	x.known, x.looked, x.round = map[sheaf.WorkspaceID]int64{}, time.Time{}, store.Round{}
 	x.built = manyBuilt // the first poll reads every log, which leaves as much garbage as a build
 	if err := x.notice(x.resume(ctx)); err != nil && ctx.Err() == nil {
-		x.Log.Warn("could not look at the whole index of search: every workspace is looked at by itself", "error", err)
+		x.Log.Warn("could not check the whole search index at once: each workspace is checked by itself", "error", err)
 	}
 	return func() {
 		x.known, x.sealing = nil, nil
@@ -143,9 +118,9 @@ func (x *Index) begin(ctx context.Context) (end func()) {
 
 // follow indexes changes until ctx ends or the database fails.
 func (x *Index) follow(ctx context.Context) error {
-	defer x.begin(ctx)()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
+	defer x.startFollowing(ctx)()
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
 	rest := time.NewTimer(0)
 	defer rest.Stop()
 	for n, how := 0, everyLog; ; n, how = n+1, someLogs {
@@ -173,7 +148,7 @@ func (x *Index) follow(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return nil
-			case <-look.C:
+			case <-poll.C:
 				looked = true
 			case <-x.noted.some:
 				began = x.Now()
@@ -200,7 +175,7 @@ const (
 // todo returns the workspaces that may have changes to index: those that commits announced and
 // those that a poll finds.
 func (x *Index) todo(ctx context.Context, how reach) (map[sheaf.WorkspaceID]struct{}, error) {
-	told := x.noted.take()
+	told := x.noted.drain()
 	if how == toldOf && !told.All {
 		return told.IDs, nil
 	}
@@ -221,7 +196,7 @@ func (x *Index) todo(ctx context.Context, how reach) (map[sheaf.WorkspaceID]stru
 			clear(x.known)
 			how = everyLog
 		}
-		if how != everyLog && (told.All || !x.Store.ToldOfAll()) {
+		if how != everyLog && (told.All || !x.Store.AnnouncesAll()) {
 			since := x.looked
 			if began.Before(since) { // the clock was set back
 				since = began
@@ -240,7 +215,7 @@ func (x *Index) todo(ctx context.Context, how reach) (map[sheaf.WorkspaceID]stru
 		x.round, err = r.LogsAfter(x.round, roundLogs, at)
 		return err
 	})
-	if err == nil && (how == everyLog || told.All || !x.Store.ToldOfAll()) {
+	if err == nil && (how == everyLog || told.All || !x.Store.AnnouncesAll()) {
 		x.looked = began
 	}
 	return todo, err
@@ -253,6 +228,9 @@ func (x *Index) pass(ctx context.Context, todo map[sheaf.WorkspaceID]struct{}) e
 		if x.Paused != nil && x.Paused() {
 			for ws := range todo {
 				x.noted.putBack(ws)
+				if _, known := x.known[ws]; known { // the others may have nothing to index
+					x.figures.builds(ws, x.Now())
+				}
 			}
 			return nil
 		}
@@ -276,7 +254,7 @@ func (x *Index) pass(ctx context.Context, todo map[sheaf.WorkspaceID]struct{}) e
 				return err
 			}
 		}
-		for ws := range x.noted.takeNamed() {
+		for ws := range x.noted.drainNamed() {
 			if todo == nil {
 				todo = map[sheaf.WorkspaceID]struct{}{}
 			}
@@ -284,18 +262,6 @@ func (x *Index) pass(ctx context.Context, todo map[sheaf.WorkspaceID]struct{}) e
 		}
 	}
 	return nil
-}
-
-// forgetGone marks the spaces of workspaces that no longer exist for removal.
-func (x *Index) forgetGone(ctx context.Context) error {
-	there := map[sheaf.WorkspaceID]int64{}
-	err := x.Store.Read(ctx, func(r *store.Reader) error {
-		return r.EachLog(func(ws sheaf.WorkspaceID, last int64) { there[ws] = last })
-	})
-	if err != nil {
-		return err
-	}
-	return x.forget(ctx, there)
 }
 
 // step does one piece of work for a workspace and reports whether more is left.
@@ -370,29 +336,23 @@ func (x *Index) repair(ctx context.Context, ws sheaf.WorkspaceID, serves, built 
 	}
 	err = x.engine.Write(ctx, func(tx *engine.Tx) error {
 		for _, s := range gone {
-			if err := s.leave(tx); err != nil {
+			if err := s.markLeaving(tx); err != nil {
 				return err
 			}
 		}
 		if !anew {
 			return nil
 		}
-		return tx.Exec(insertSpace, wsBytes(ws), form, asked, log.Last, mark)
+		n, err := tx.Changed(insertSpace, wsBytes(ws), form, asked, log.Last, mark)
+		if err == nil && n == 0 {
+			err = errLost
+		}
+		return err
 	})
 	if err == nil && anew {
 		x.figures.rebuilds.Inc()
 	}
 	return true, err
-}
-
-// leave marks the space for removal. removeSome deletes it in pieces.
-func (s *space) leave(tx *engine.Tx) error {
-	if err := s.hold(tx); err != nil {
-		return err
-	}
-	after := *s
-	after.state = leaving
-	return after.save(tx)
 }
 
 // follows reports whether the space can continue from its cursor. It cannot if the log has lost
@@ -445,15 +405,15 @@ func (x *Index) advance(ctx context.Context, ws sheaf.WorkspaceID, s *space) (mo
 		x.figures.fellBehind(ws, b.oldest)
 		after := *s
 		after.cursor, after.mark = b.cursor, b.mark
-		if err := x.take(ctx, s, after, b); err != nil || b.more {
+		if err := x.writeBatch(ctx, s, after, b); err != nil || b.more {
 			return true, err
 		}
 	}
 	return x.tend(ctx, s)
 }
 
-// take writes a batch into the space s and saves `after` as its new state.
-func (x *Index) take(ctx context.Context, s *space, after space, b batch) error {
+// writeBatch writes a batch into the space s and saves `after` as its new state.
+func (x *Index) writeBatch(ctx context.Context, s *space, after space, b batch) error {
 	var saved space
 	err := x.engine.Write(ctx, func(tx *engine.Tx) error {
 		saved = after

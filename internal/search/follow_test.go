@@ -213,7 +213,7 @@ func TestFollow_StartsWithoutAskingForEach(t *testing.T) {
 			asked = 0
 			w.catchUp()
 			if asked != changed {
-				t.Errorf("%d workspaces were asked for, of which %d had changed", asked, changed)
+				t.Errorf("%d workspaces were asked for, and %d had changed", asked, changed)
 			}
 		}
 		w.wantTitles(callers[1], "wren", "Wren")
@@ -384,18 +384,18 @@ func TestFollow_AnswersWhileItBuildsAnew(t *testing.T) {
 }
 
 // Records that change leave holes in their chunks. Chunks with few records left are emptied and
-// deleted.
+// deleted. Eight records are left of each: from eight on, PostgreSQL moves all by one statement.
 func TestFollow_GathersWhatIsLeftOfChunks(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.index.Small(4, 1000)
+		w.index.Small(24, 1000)
 		c := w.workspace()
 		var docs []sheaf.Document
-		for i := range 24 {
+		for i := range 72 {
 			docs = append(docs, w.document(c, fmt.Sprintf("Heron %02d", i), "grey"))
 		}
 		w.catchUp()
 		for i, d := range docs {
-			if i%4 == 0 {
+			if i%3 == 0 {
 				continue
 			}
 			if err := w.app.DeleteDocument(context.Background(), c, d.ID, sheaf.Match{}); err != nil {
@@ -403,11 +403,11 @@ func TestFollow_GathersWhatIsLeftOfChunks(t *testing.T) {
 			}
 		}
 		w.catchUp()
-		if n := len(w.find(c, "heron").Items); n != 6 {
-			t.Errorf("%d hits, want 6", n)
+		if n := len(w.find(c, "heron").Items); n != 24 {
+			t.Errorf("%d hits, want 24", n)
 		}
 		if n := w.count(`SELECT COUNT(*) FROM search_chunks`); n > 2 {
-			t.Errorf("%d chunks are left for 6 records, at 4 each", n)
+			t.Errorf("%d chunks are left for 24 records, at 24 each", n)
 		}
 		for _, table := range []string{"search_grams", "search_terms", "search_heads"} {
 			if n := w.count(`SELECT COUNT(*) FROM ` + table + ` WHERE at >> 10 NOT IN (SELECT at >> 10 FROM search_chunks)`); n != 0 {
@@ -474,11 +474,35 @@ func TestFollow_TwoAtOnceDoNoHarm(t *testing.T) {
 	})
 }
 
+// If two nodes find that a workspace has no space, one of them begins it and the other joins it. A
+// second space could end up serving beside the first, and stay for ever.
+func TestFollow_TwoAtOnceBeginOneSpace(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		c := w.workspace()
+		w.document(c, "Heron", "grey")
+		second := w.newIndex()
+		var found []error
+		for _, x := range []*search.Index{w.index, second} {
+			if err := x.Open(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, x.BeginSpace(context.Background(), c.Workspace))
+		}
+		if found[0] != nil || !errors.Is(found[1], search.ErrLost) {
+			t.Errorf("the two got %v, want none and ErrLost", found)
+		}
+		w.catchUp()
+		if n := w.count(`SELECT COUNT(*) FROM search_spaces`); n != 1 {
+			t.Errorf("the index has %d spaces, want 1", n)
+		}
+	})
+}
+
 // D92: the index follows by itself. Commits wake it, and it polls at least every second without
 // them. Of several nodes, one follows.
 func TestRun_FollowsWhatIsCommitted(t *testing.T) {
-	if search.LookEvery > time.Second || search.GatherFor > 500*time.Millisecond {
-		t.Errorf("it looks every %v and gathers for %v: too late for 2 seconds", search.LookEvery, search.GatherFor)
+	if search.PollEvery > time.Second || search.GatherFor > 500*time.Millisecond {
+		t.Errorf("it looks every %v and gathers for %v: too late for 2 seconds", search.PollEvery, search.GatherFor)
 	}
 	each(t, func(t *testing.T, w *world) {
 		ctx, stop := context.WithCancel(context.Background())

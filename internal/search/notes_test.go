@@ -15,15 +15,15 @@ func TestNotes_APassLosesNone(t *testing.T) {
 	set.Add("a")
 	set.All = true
 	n.add(store.Note{Events: true, Workspaces: set})
-	if named := n.takeNamed(); len(named) != 1 {
+	if named := n.drainNamed(); len(named) != 1 {
 		t.Errorf("a pass takes %v, want a", named)
 	}
 	n.putBack("b")
-	left := n.take()
+	left := n.drain()
 	if _, again := left.IDs["b"]; !left.All || !again || len(left.IDs) != 1 {
 		t.Errorf("left are %+v, want all and b", left)
 	}
-	if last := n.take(); last.All || len(last.IDs) != 0 {
+	if last := n.drain(); last.All || len(last.IDs) != 0 {
 		t.Errorf("then %+v is left, want nothing", last)
 	}
 }

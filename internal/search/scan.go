@@ -15,7 +15,7 @@ import (
 // hit is a record that contains the words, with the fields that hits are sorted by.
 type hit struct {
 	inTitle bool
-	updated int64 // milliseconds
+	updated int64 // Unix time in milliseconds
 	kind    int64
 	id      id
 }
@@ -136,7 +136,7 @@ type scanner struct {
 	args        []any        // the words, as arguments for PostgreSQL
 	some        string       // query of the places from $1 up to but not including $2
 	one         *engine.Bulk // query of one place
-	title, body []byte       // of the current record
+	title, body []byte       // folded title and body of the current record
 
 	termsFrom  int      // number of candidates in a chunk from which its terms are read
 	plain      [][]byte // long words of letters and digits only: each lies inside one term
@@ -180,7 +180,7 @@ var onePlace = engine.NewBulk(`SELECT at, kind, id, parent, updated_at, title, b
 func (s *scanner) scanRange(r *engine.Reader, p *part) error {
 	return r.Query(s.some, func(w *engine.Row) {
 		if place := int(w.Int() - p.first); p.set.has(place) {
-			s.look(w)
+			s.matchRow(w)
 		}
 	}, append([]any{p.first, p.end}, s.args...)...)
 }
@@ -194,13 +194,13 @@ func (s *scanner) scanPlaces(r *engine.Reader, places [][]any) error {
 	}
 	return r.Run(s.one, places, func(_ int, w *engine.Row) {
 		w.Skip()
-		s.look(w)
+		s.matchRow(w)
 	})
 }
 
-// look adds the record of a row to `found` if it is wanted and contains the words. The row's place
+// matchRow adds the record of a row to `found` if it is wanted and contains the words. The row's place
 // has been read.
-func (s *scanner) look(w *engine.Row) {
+func (s *scanner) matchRow(w *engine.Row) {
 	h := hit{kind: w.Int(), id: w.ID()}
 	parent := w.ID()
 	h.updated = w.Int()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
 	"sheaf.dev/internal/store/engine"
 )
 
@@ -156,7 +157,7 @@ func (x *Index) gather(ctx context.Context, s *space, at int64) error {
 			return err
 		}
 		for len(moving) > 0 {
-			n, err := after.takeIn(tx, moving)
+			n, err := after.moveIn(tx, moving)
 			if err != nil {
 				return err
 			}
@@ -174,9 +175,9 @@ func (x *Index) gather(ctx context.Context, s *space, at int64) error {
 	return err
 }
 
-// takeIn moves records to the open chunk until that is full, and then closes the chunk. `moving`
-// has the key and size of each record. takeIn returns the number of records moved.
-func (s *space) takeIn(tx *engine.Tx, moving [][2]int64) (n int, err error) {
+// moveIn moves records to the open chunk until that is full, and then closes the chunk. `moving`
+// has the key and size of each record. moveIn returns the number of records moved.
+func (s *space) moveIn(tx *engine.Tx, moving [][2]int64) (n int, err error) {
 	var rows [][]any
 	for ; n < len(moving) && !s.full(); n++ {
 		rows = append(rows, []any{moving[n][0], s.first(s.chunk) + s.used})
@@ -197,6 +198,16 @@ func dropChunk(tx *engine.Tx, at int64) error {
 	return tx.Exec(`DELETE FROM search_chunks WHERE at = $1`, at)
 }
 
+// markLeaving marks the space for removal. removeSome deletes it in pieces.
+func (s *space) markLeaving(tx *engine.Tx) error {
+	if err := s.hold(tx); err != nil {
+		return err
+	}
+	after := *s
+	after.state = leaving
+	return after.save(tx)
+}
+
 // leaveBatch is the number of rows of a leaving space that one transaction deletes.
 const leaveBatch = 500
 
@@ -208,13 +219,18 @@ ORDER BY space
 LIMIT 1`
 
 // removeSome deletes one batch of rows of a leaving space, and reports whether there is such a
-// space.
-func (x *Index) removeSome(ctx context.Context) (did bool, err error) {
-	err = x.engine.Write(ctx, func(tx *engine.Tx) error {
-		number, found, err := engine.One(&tx.Reader, selectLeaving, (*engine.Row).Int)
-		if did = found; err != nil || !found {
-			return err
-		}
+// space. Every pass calls it, so it reads before it writes: usually there is none. A space that is
+// leaving never returns, so it may be read outside the transaction.
+func (x *Index) removeSome(ctx context.Context) (found bool, err error) {
+	var number int64
+	err = x.engine.Read(ctx, func(r *engine.Reader) (err error) {
+		number, found, err = engine.One(r, selectLeaving, (*engine.Row).Int)
+		return err
+	})
+	if err != nil || !found {
+		return false, err
+	}
+	return true, x.engine.Write(ctx, func(tx *engine.Tx) error {
 		s := space{number: number}
 		for _, table := range []string{"search_texts", "search_grams", "search_terms", "search_heads", "search_chunks"} {
 			n, err := tx.Changed(fmt.Sprintf("DELETE FROM %s WHERE at IN (SELECT at FROM %s WHERE at >= $1 AND at < $2 ORDER BY at LIMIT $3)", table, table),
@@ -225,7 +241,18 @@ func (x *Index) removeSome(ctx context.Context) (did bool, err error) {
 		}
 		return tx.Exec(`DELETE FROM search_spaces WHERE space = $1`, number)
 	})
-	return did, err
+}
+
+// forgetGone marks the spaces of workspaces that no longer exist for removal.
+func (x *Index) forgetGone(ctx context.Context) error {
+	there := map[sheaf.WorkspaceID]int64{}
+	err := x.Store.Read(ctx, func(r *store.Reader) error {
+		return r.EachLog(func(ws sheaf.WorkspaceID, last int64) { there[ws] = last })
+	})
+	if err != nil {
+		return err
+	}
+	return x.forget(ctx, there)
 }
 
 // forget marks all spaces of workspaces that are not in `there` for removal.

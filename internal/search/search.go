@@ -160,7 +160,7 @@ func Remove(folder string) error {
 }
 
 // layout is the version of tables.sql.
-const layout = 1
+const layout = 3
 
 //go:embed tables.sql
 var tables string
@@ -235,15 +235,15 @@ func (n notes) add(note store.Note) {
 	}
 }
 
-// putBack notes a workspace whose changes could not be indexed. The next look retries it.
+// putBack notes a workspace whose changes could not be indexed. The next poll retries it.
 func (n notes) putBack(ws sheaf.WorkspaceID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.all.Add(ws)
 }
 
-// takeNamed returns the workspaces noted by name and forgets them. A note of all workspaces stays.
-func (n notes) takeNamed() map[sheaf.WorkspaceID]struct{} {
+// drainNamed returns the workspaces noted by name and forgets them. A note of all workspaces stays.
+func (n notes) drainNamed() map[sheaf.WorkspaceID]struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	named := n.all.IDs
@@ -251,8 +251,8 @@ func (n notes) takeNamed() map[sheaf.WorkspaceID]struct{} {
 	return named
 }
 
-// take returns what was noted and forgets it.
-func (n notes) take() sheaf.WorkspaceSet {
+// drain returns what was noted and forgets it.
+func (n notes) drain() sheaf.WorkspaceSet {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	taken := *n.all

@@ -84,13 +84,13 @@ func (s *scanner) readTerms(r *engine.Reader, parts []part, having []set) error 
 	return r.Query(sql, func(w *engine.Row) {
 		i := partAt(parts, w.Int())
 		s.names = w.Into(s.names)
-		s.lookAtTerms(w, &parts[i], having[i*len(s.plain):(i+1)*len(s.plain)])
+		s.matchTerms(w, &parts[i], having[i*len(s.plain):(i+1)*len(s.plain)])
 	}, args...)
 }
 
-// lookAtTerms adds to `having` the records that have each plain word, according to one page of
+// matchTerms adds to `having` the records that have each plain word, according to one page of
 // terms. The names have been read; the sets are read only if a word needs them.
-func (s *scanner) lookAtTerms(w *engine.Row, p *part, having []set) {
+func (s *scanner) matchTerms(w *engine.Row, p *part, having []set) {
 	read := false
 	for j, word := range s.plain {
 		if having[j].covers(&p.set) || !bytes.Contains(s.names, word) {
@@ -128,7 +128,7 @@ func (s *scanner) settlePart(p *part, listed *set, stored []byte) {
 	if s.allPlain {
 		h.each(func(place int, one *head) {
 			if listed.has(place) && p.set.has(place) {
-				s.take(one)
+				s.addMatch(one)
 			}
 		})
 		p.set.drop(listed)
@@ -136,8 +136,8 @@ func (s *scanner) settlePart(p *part, listed *set, stored []byte) {
 	p.n = p.set.count()
 }
 
-// take adds a record that contains every long word, if it is wanted and has the short words too.
-func (s *scanner) take(one *head) {
+// addMatch adds a record that contains every long word, if it is wanted and has the short words too.
+func (s *scanner) addMatch(one *head) {
 	if !s.wanted(one.kind, one.id, one.parent) || !s.words.shortIn(one.title) {
 		return
 	}

@@ -53,7 +53,7 @@ type space struct {
 	turn   int64 // rises with every change, so that two followers notice each other
 	cursor int64 // the last event that it contains
 	mark   []byte
-	kind   int64 // with upTo: how far the build is
+	kind   int64 // kind and upTo: progress of the build
 	upTo   int64
 	chunk  int64 // number of the open chunk, with its used places and its bytes
 	used   int64
@@ -102,9 +102,10 @@ func wsBytes(ws sheaf.WorkspaceID) []byte {
 
 const insertSpace = `
 INSERT INTO search_spaces (workspace, state, form, asked, turn, cursor, mark, kind, number, chunk, used, bytes, moves)
-VALUES ($1, 0, $2, $3, 0, $4, $5, 1, 0, 0, 0, 0, 0)`
+VALUES ($1, 0, $2, $3, 0, $4, $5, 1, 0, 0, 0, 0, 0)
+ON CONFLICT DO NOTHING`
 
-// errLost means that another follower changed the space after it was read.
+// errLost means that another follower changed the space, or began one, after it was read.
 var errLost = errors.New("another follower changed this index meanwhile")
 
 const updateSpace = `
@@ -204,12 +205,12 @@ func (s *space) remove(tx *engine.Tx, ids []id) error {
 	if err := tx.Run(deleteTexts, places, engine.Nothing); err != nil {
 		return err
 	}
-	return leave(tx, places)
+	return noteGone(tx, places)
 }
 
-// leave notes in the chunks which records have left them. The open chunk has no row yet and is
+// noteGone notes in the chunks which records have left them. The open chunk has no row yet and is
 // skipped.
-func leave(tx *engine.Tx, places [][]any) error {
+func noteGone(tx *engine.Tx, places [][]any) error {
 	left := map[int64]*set{}
 	for _, row := range places {
 		at := row[0].(int64)

@@ -21,6 +21,10 @@ CREATE TABLE search_spaces (
   moves BIGINT NOT NULL
 );
 CREATE INDEX search_spaces_of ON search_spaces (workspace);
+-- A workspace has one space that is being built, even if two nodes follow at once.
+CREATE UNIQUE INDEX search_spaces_building ON search_spaces (workspace) WHERE state = 0;
+-- The space to remove next.
+CREATE INDEX search_spaces_leaving ON search_spaces (space) WHERE state = 2;
 
 -- A record at its place. at combines the space (high 32 bits) and the place in it.
 CREATE TABLE search_texts (
@@ -65,4 +69,4 @@ CREATE TABLE search_heads (
 
 -- The version of these tables. A file with another version is rebuilt.
 CREATE TABLE search_layout (layout BIGINT NOT NULL);
-INSERT INTO search_layout (layout) VALUES (1);
+INSERT INTO search_layout (layout) VALUES (3);

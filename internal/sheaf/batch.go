@@ -67,6 +67,7 @@ type BatchOperation struct {
 	Project  ProjectChange
 	Folder   FolderChange
 	Document DocumentChange
+	Move     DocumentMove // of a document
 	Share    ShareChange
 }
 
@@ -97,6 +98,11 @@ func (o *BatchOperation) Identifiers(visit func(field string, of BatchNoun, id *
 		{"resource_id", o.Noun, o.ID != "", &o.ID},
 		{"folder_id", BatchFolder, o.Project.FolderID.Given(), (*string)(&o.Project.FolderID.Value)},
 		{"parent_id", BatchFolder, o.Folder.ParentID.Given(), (*string)(&o.Folder.ParentID.Value)},
+		{"parent_id", BatchDocument, o.Document.ParentID.Given(), (*string)(&o.Document.ParentID.Value)},
+		{"project_id", BatchProject, o.Move.ProjectID.Given(), (*string)(&o.Move.ProjectID.Value)},
+		{"parent_id", BatchDocument, o.Move.ParentID.Given(), (*string)(&o.Move.ParentID.Value)},
+		{"before_id", BatchDocument, o.Move.BeforeID.Given(), (*string)(&o.Move.BeforeID.Value)},
+		{"after_id", BatchDocument, o.Move.AfterID.Given(), (*string)(&o.Move.AfterID.Value)},
 		{"project_id", BatchProject, o.Document.ProjectID.Given(), (*string)(&o.Document.ProjectID.Value)},
 		{"resource_id", BatchNoun(o.Share.ResourceType.Value), o.Share.ResourceID.Given(), &o.Share.ResourceID.Value},
 	} {
@@ -134,11 +140,11 @@ func checkOperation(all []BatchOperation, i int) error {
 	case !slices.Contains(actions, o.Action):
 		return InvalidField("action", "action of a %s must be one of %s, not %q", o.Noun, batchNames(actions), Clip(string(o.Action)))
 	case o.Action == BatchCreate && o.ID != "":
-		return InvalidField("resource_id", "resource_id is given by the service when something is made: leave it out")
+		return InvalidField("resource_id", "resource_id is assigned by the service when a record is created: leave it out")
 	case o.Action == BatchCreate && o.Match.Asked:
-		return InvalidField("if_match", "if_match asks for something that is there: leave it out where something is made")
+		return InvalidField("if_match", "if_match needs an existing record: leave it out to create one")
 	case o.Action != BatchCreate && o.ID == "":
-		return InvalidField("resource_id", "resource_id is required: the UUID of the %s, or $ and the number of the operation before this one that makes it", o.Noun)
+		return InvalidField("resource_id", "resource_id is required: the UUID of the %s, or $ and the number of the earlier operation that creates it", o.Noun)
 	}
 	return o.Identifiers(func(field string, of BatchNoun, id *string) error { return checkMadeBy(all[:i], field, of, *id) })
 }
@@ -151,9 +157,9 @@ func checkMadeBy(before []BatchOperation, field string, of BatchNoun, id string)
 	case !made:
 		return nil
 	case n >= len(before):
-		return InvalidField(field, "%s is %s, and no operation before this one has that number: they count from 0", field, id)
+		return InvalidField(field, "%s is %s, but no earlier operation has that number: operations are numbered from 0", field, id)
 	case before[n].Action != BatchCreate || before[n].Noun != of:
-		return InvalidField(field, "%s is %s, and that operation does not make a %s: name one that does, or give a UUID", field, id, of)
+		return InvalidField(field, "%s is %s, but that operation does not create a %s: name one that does, or give a UUID", field, id, of)
 	}
 	return nil
 }

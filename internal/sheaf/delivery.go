@@ -29,8 +29,8 @@ type Delivery struct {
 	State          DeliveryState
 	AttemptCount   int64      // attempts made so far
 	NextAttemptAt  *time.Time // when the next attempt is due; nil unless it is waiting
-	LastStatusCode *int64     // of the last attempt; nil if there was no answer
-	LastError      *string    // of the last attempt; nil if it arrived
+	LastStatusCode *int64     // status of the last attempt; nil: there was no answer
+	LastError      *string    // error of the last attempt; nil: it arrived
 	CreatedAt      time.Time
 	FinishedAt     *time.Time // when it was delivered or failed for good
 }
@@ -105,10 +105,10 @@ type Attempt struct {
 	Duration      time.Duration
 	StatusCode    int    // 0: no answer
 	Class         string // stable code of the error; empty if it arrived
-	Error         string // the same in a sentence
+	Error         string // the class as a sentence
 	RemoteAddress string // address that was dialled; empty if there was none, or if it is not shown
 	Timings       Timings
-	ResponseBody  string // its beginning
+	ResponseBody  string // beginning of the body of the answer
 }
 
 // OK reports whether the endpoint accepted the delivery.
@@ -185,7 +185,7 @@ type Fate struct {
 	SubscriptionID   SubscriptionID
 	SubscriptionName string
 	Delivery         *Delivery // nil if there is none
-	Reason           string    // for a person
+	Reason           string    // reason in words for a person
 }
 
 // Fields appends the fate.

@@ -7,10 +7,14 @@ type Document struct {
 	ID          DocumentID
 	Title       string
 	Description *string
-	ProjectID   *ProjectID // nil: in no project
-	ExternalID  *string    // identifier in another system; unique among the documents of the workspace
-	URL         *string    // address in another system
-	Metadata    Metadata
+	ProjectID   *ProjectID  // nil: in no project
+	ParentID    *DocumentID // document above it, in the same project; nil: at the top level
+	// SortOrder is its position among the documents with the same parent. DefaultOrder is stored as
+	// unset.
+	SortOrder  int64
+	ExternalID *string // identifier in another system; unique among the documents of the workspace
+	URL        *string // address in another system
+	Metadata   Metadata
 	// Version counts the changes of title and text. It is 1 at the creation.
 	Version int64
 	// ContentBytes and ContentSHA256 (in hexadecimal digits) describe the text, which is stored
@@ -28,6 +32,9 @@ type Document struct {
 	// Deleted is when the document was deleted, or nil. A deleted document is in no list or count,
 	// and can be restored.
 	Deleted *time.Time
+	// Deletion is the number of the deletion that the document shares with others, negative for the
+	// document that was deleted itself; 0: none.
+	Deletion int64
 }
 
 // Fields appends the document as lists, answers and events show it.
@@ -36,6 +43,8 @@ func (d *Document) Fields(o *Object) {
 	o.Text("title", d.Title)
 	o.OptText("description", d.Description)
 	o.OptText("project_id", (*string)(d.ProjectID))
+	o.OptText("parent_id", (*string)(d.ParentID))
+	o.Int("sort_order", d.SortOrder)
 	o.OptText("external_id", d.ExternalID)
 	o.OptText("url", d.URL)
 	o.Metadata("metadata", d.Metadata)
@@ -87,8 +96,9 @@ func (d *embedded) Fields(o *Object) {
 
 // DocumentFilter limits a list of documents. The zero value has no limits.
 type DocumentFilter struct {
-	Project Opt[ProjectID] // null: in no project
-	// MustExist makes a Project that does not exist NotFound. Otherwise it selects no documents.
+	Project Opt[ProjectID]  // null: in no project
+	Parent  Opt[DocumentID] // direct children of that document; null: top level
+	// MustExist makes a Project or Parent that does not exist NotFound. Otherwise it selects no documents.
 	MustExist bool
 	Query     string // part of the title or the description, ignoring case
 	// ExternalID selects at most one document. Empty means no limit.
@@ -97,7 +107,10 @@ type DocumentFilter struct {
 	UpdatedSince *time.Time
 	// Deleted selects only deleted documents.
 	Deleted bool
-	Sort    DocumentSort
+	// Apart leaves out deleted documents whose parent was deleted with them and is still in the
+	// trash.
+	Apart bool
+	Sort  DocumentSort
 	Paging
 }
 
@@ -110,6 +123,7 @@ const (
 	DocumentsByCreated DocumentSort = "created_at"
 	DocumentsByUpdated DocumentSort = "updated_at"
 	DocumentsByTitle   DocumentSort = "title"
+	DocumentsByOrder   DocumentSort = "sort_order"
 	DocumentsByDeleted DocumentSort = "deleted_at" // only for deleted documents
 )
 
@@ -118,6 +132,8 @@ type DocumentChange struct {
 	Title       Opt[string]
 	Description Opt[string]
 	ProjectID   Opt[ProjectID]
+	ParentID    Opt[DocumentID]
+	SortOrder   Opt[int64]
 	Content     Opt[string] // Markdown; null is the empty text
 	ExternalID  Opt[string]
 	URL         Opt[string]
@@ -126,8 +142,8 @@ type DocumentChange struct {
 
 // Empty reports whether no writable field was sent.
 func (c DocumentChange) Empty() bool {
-	return !(c.Title.Set || c.Description.Set || c.ProjectID.Set || c.Content.Set ||
-		c.ExternalID.Set || c.URL.Set || c.Metadata.Set)
+	return !(c.Title.Set || c.Description.Set || c.ProjectID.Set || c.ParentID.Set || c.SortOrder.Set ||
+		c.Content.Set || c.ExternalID.Set || c.URL.Set || c.Metadata.Set)
 }
 
 // Check returns Invalid for the first bad field of those that were sent. It does not check what is
@@ -147,11 +163,17 @@ func (c DocumentChange) Check() error {
 	if err := CheckContent("content", c.Content.Value); err != nil {
 		return err
 	}
+	switch order := c.SortOrder; {
+	case order.Null:
+		return InvalidField("sort_order", "sort_order must not be null: send a whole number, or leave it out")
+	case order.Value < -MaxNumber || order.Value > MaxNumber:
+		return InvalidField("sort_order", "sort_order must be a whole number from %d to %d", int64(-MaxNumber), int64(MaxNumber))
+	}
 	return checkReferences(c.ExternalID, c.URL, c.Metadata)
 }
 
 // Apply returns d with the fields that were sent, except the text: the caller stores that and knows
-// its hash.
+// its hash. If the project changes and no parent was sent, the document goes to the top level.
 func (c DocumentChange) Apply(d Document) Document {
 	if c.Title.Set {
 		d.Title = c.Title.Value
@@ -160,7 +182,17 @@ func (c DocumentChange) Apply(d Document) Document {
 		d.Description = c.Description.Pointer()
 	}
 	if c.ProjectID.Set {
-		d.ProjectID = c.ProjectID.Pointer()
+		to := c.ProjectID.Pointer()
+		if !SameID(d.ProjectID, to) {
+			d.ParentID = nil
+		}
+		d.ProjectID = to
+	}
+	if c.ParentID.Set {
+		d.ParentID = c.ParentID.Pointer()
+	}
+	if c.SortOrder.Set {
+		d.SortOrder = c.SortOrder.Value
 	}
 	if c.ExternalID.Set {
 		d.ExternalID = c.ExternalID.Pointer()

@@ -17,15 +17,15 @@ type Edit struct {
 // CheckEdits returns Invalid for the first edit that is wrong for any text.
 func CheckEdits(edits []Edit) error {
 	if len(edits) > MaxEdits {
-		return InvalidField("edits", "edits has %d entries, at most %d are allowed: send them one part after the other", len(edits), MaxEdits)
+		return InvalidField("edits", "edits has %d entries, at most %d are allowed: send them in several requests", len(edits), MaxEdits)
 	}
 	for i, e := range edits {
 		switch {
 		case e.End:
 		case e.Old == "":
-			return InvalidField("edits", "edits[%d].old must not be empty: give the passage that is to be replaced", i)
+			return InvalidField("edits", "edits[%d].old must not be empty: give the passage to replace", i)
 		case e.Old == e.New:
-			return InvalidField("edits", "edits[%d].new is the same as old: leave the entry out, or say what is to stand there", i)
+			return InvalidField("edits", "edits[%d].new is the same as old: leave the entry out, or give a different text", i)
 		}
 	}
 	return nil
@@ -48,10 +48,10 @@ func ApplyEdits(text string, edits []Edit) (string, error) {
 		case n == 0:
 			return "", Conflictf("edits[%d].old is not in the text: %s", i, whyNotThere(text, e.Old)).At("edits")
 		case n > 1 && !e.All:
-			return "", Conflictf("edits[%d].old is %d times in the text: take in more of what stands around it, so that it is there once, or say all: true", i, n).At("edits")
+			return "", Conflictf("edits[%d].old occurs %d times in the text: include more of the surrounding text so that it occurs once, or send all: true", i, n).At("edits")
 		}
 		if grown := len(text) + n*(len(e.New)-len(e.Old)); grown > MaxContent {
-			return "", InvalidField("edits", "edits[%d] makes a text of %d bytes, at most %d (1 MiB) are allowed: make several documents of it", i, grown, MaxContent)
+			return "", InvalidField("edits", "edits[%d] makes a text of %d bytes, at most %d (1 MiB) are allowed: split it into several documents", i, grown, MaxContent)
 		}
 		text = strings.ReplaceAll(text, e.Old, e.New)
 	}
@@ -62,7 +62,7 @@ func ApplyEdits(text string, edits []Edit) (string, error) {
 func whyNotThere(text, old string) string {
 	unix := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 	if strings.Contains(unix(text), unix(old)) {
-		return `its lines end otherwise: write the line breaks as the text has them, \r\n or \n`
+		return `its line breaks differ: use those of the text, \r\n or \n`
 	}
-	return "somebody may have changed it, or a character differs; read that part again and copy the passage exactly"
+	return "it may have been changed, or a character differs; read that part again and copy the passage exactly"
 }

@@ -100,7 +100,7 @@ type Event struct {
 	// sends and signs.
 	Body []byte
 	// Key is the number of the API key that caused it, or 0 for a person. It is stored outside the
-	// body, so that receivers get the body they know.
+	// body, because the documented body has no such field.
 	Key int64
 	// Reported means that a client reported the event, so its bytes count against the workspace's
 	// quota. It is set only while the event is appended.
@@ -117,7 +117,7 @@ type Envelope struct {
 	ID         EventID
 	Type       EventType
 	At         time.Time
-	UserID     UserID       // who caused it
+	UserID     UserID       // the user who caused it
 	Workspace  *WorkspaceID // nil for a personal workspace
 	ResourceID string
 	Payload    []byte // a JSON object

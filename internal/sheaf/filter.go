@@ -39,9 +39,9 @@ func textsOf[T ~string](ids []T) []string {
 func (f *Filter) Check() error {
 	switch n := len(f.Projects) + len(f.Folders) + len(f.Resources); {
 	case n == 0:
-		return InvalidField("filter", "filter names nothing: give it project_ids, folder_ids or resource_ids, or null to get events of everything")
+		return InvalidField("filter", "filter is empty: give it project_ids, folder_ids or resource_ids, or send null to get all events")
 	case n > MaxFilterIDs:
-		return InvalidField("filter", "filter has %d ids, at most %d are allowed: name a folder with what is in it, or make several subscriptions", n, MaxFilterIDs)
+		return InvalidField("filter", "filter has %d ids, at most %d are allowed: name a folder instead of its contents, or use several subscriptions", n, MaxFilterIDs)
 	}
 	return nil
 }

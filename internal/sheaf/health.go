@@ -9,11 +9,11 @@ import (
 // emitted: early enough to act before MaxFailures deactivate the subscription.
 const WarnFailures = 5
 
-// Told returns the event type for a change of a subscription, if the change has one: it was
+// HealthChange returns the event type for a change of a subscription, if the change has one: it was
 // deactivated or reactivated, or began to fail. While a subscription stays active it begins to fail
 // at most once. So two subscriptions that receive each other's failures do not notify each other
 // for ever.
-func Told(before, after *Subscription) (EventType, bool) {
+func HealthChange(before, after *Subscription) (EventType, bool) {
 	switch {
 	case before.Active && !after.Active:
 		return SubscriptionDeactivated, true

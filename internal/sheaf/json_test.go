@@ -89,7 +89,7 @@ func TestAppendJSON_IsWhatEncodingJSONWrites(t *testing.T) {
 			m{"id": "f", "name": "n", "entity_type": "branding", "parent_id": nil, "color": "#123456", "sort_order": 0, "external_id": nil, "depth": 3,
 				"project_count": 0, "branding_count": 0, "created_at": at, "updated_at": at}},
 		{&Document{ID: "d", Title: text, ProjectID: &project, CreatedAt: moment, UpdatedAt: moment},
-			m{"id": "d", "title": text, "description": nil, "project_id": "p", "external_id": nil, "url": nil, "metadata": nil,
+			m{"id": "d", "title": text, "description": nil, "project_id": "p", "parent_id": nil, "sort_order": 0, "external_id": nil, "url": nil, "metadata": nil,
 				"version": 0, "content_bytes": 0, "content_sha256": "", "created_at": at, "updated_at": at}},
 		{&ProjectDetail{Project: Project{ID: "p", CreatedAt: moment, UpdatedAt: moment},
 			Documents: []Document{{ID: "1", CreatedAt: moment, UpdatedAt: moment}, {ID: "2", CreatedAt: moment, UpdatedAt: moment}}},

@@ -80,7 +80,7 @@ type Key struct {
 	LastUsedAt *time.Time // nil: never; not written with each request
 	CreatedAt  time.Time
 	RevokedAt  *time.Time // nil: it is not revoked
-	Number     int64      // counts the records created in the workspace
+	Number     int64      // number of the key among the records of its workspace, in the order of creation
 }
 
 // Live reports whether the key can be used at the time `now`.

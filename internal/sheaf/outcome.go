@@ -6,7 +6,7 @@ import "time"
 // (Delivery) and its subscription (Subscription). Both methods are pure: the store reads, calls
 // them, and writes the results in the same transaction.
 type Attempted struct {
-	OK     bool      // it arrived
+	OK     bool      // the endpoint accepted it
 	Error  string    // why not; empty if OK
 	Ended  time.Time // when the attempt ended
 	ByHand bool      // a caller asked for this attempt by redeliver

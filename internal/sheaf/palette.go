@@ -12,12 +12,12 @@ const MinContrast = 4.5
 // Colors are the colours of a page, each #rrggbb. Text, Muted and Link are readable on Background
 // and Surface, and OnAccent on Accent, with a contrast of at least MinContrast.
 type Colors struct {
-	Background string // of the page
-	Surface    string // of code, tables and the contents
+	Background string // background of the page
+	Surface    string // background of code, tables and the table of contents
 	Border     string // between Background and Surface
 	Text       string
 	Muted      string // less prominent text: dates, the footer
-	Link       string // and all other text in the brand's colour
+	Link       string // links, and all other text in the brand's colour
 	Accent     string // the brand's colour itself, for areas
 	OnAccent   string // text on such an area
 }

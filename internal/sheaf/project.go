@@ -124,7 +124,7 @@ func (c ProjectChange) Check() error {
 	case c.SortOrder.Null:
 		return InvalidField("sort_order", "sort_order must not be null: send a whole number, or leave it out")
 	case c.Visibility.Null || c.Visibility.Set && c.Visibility.Value != Private:
-		return InvalidField("visibility", "visibility must be %q, the only one there is", Private)
+		return InvalidField("visibility", "visibility must be %q, the only value", Private)
 	}
 	if c.Name.Set {
 		if err := CheckName("name", c.Name.Value, MaxName); err != nil {

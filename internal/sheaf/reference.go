@@ -116,7 +116,7 @@ func (c MetadataChange) check() error {
 	set := make([]MetadataEntry, 0, len(c.Entries))
 	for _, e := range c.Entries {
 		if !isMetadataName(e.Name) {
-			return InvalidField("metadata", "metadata: %q is no name: use 1 to %d of the characters A-Z a-z 0-9 _ . -", Clip(e.Name), MaxMetadataName)
+			return InvalidField("metadata", "metadata: %q is not a valid name: use 1 to %d of the characters A-Z a-z 0-9 _ . -", Clip(e.Name), MaxMetadataName)
 		}
 		if e.Value != nil {
 			set = append(set, e)

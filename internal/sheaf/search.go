@@ -42,7 +42,7 @@ func ParseSearchTypes(list string) (types []SearchType, err error) {
 		t := SearchType(name)
 		switch {
 		case !slices.Contains(SearchTypes, t):
-			return nil, InvalidField("type", "type must be one or several of project, folder and document, with commas between, not %q", Clip(name))
+			return nil, InvalidField("type", "type must be one or more of project, folder and document, separated by commas, not %q", Clip(name))
 		case !slices.Contains(types, t):
 			types = append(types, t)
 		}
@@ -85,7 +85,7 @@ func (q SearchQuery) Words() ([]string, error) {
 	case len(words) == 0:
 		return nil, InvalidField("q", "q must have at least one word")
 	case len(words) > MaxWords:
-		return nil, InvalidField("q", "q has %d words, at most %d are allowed: leave some out, or put those that belong together between quotation marks", len(words), MaxWords)
+		return nil, InvalidField("q", "q has %d words, at most %d are allowed: leave some out, or put words that belong together in quotation marks", len(words), MaxWords)
 	}
 	return words, nil
 }
@@ -108,6 +108,8 @@ type Hit struct {
 	// a project in its folder, a folder in its parent.
 	ProjectID *ProjectID
 	FolderID  *FolderID
+	// Path has the titles of the documents above a document, the one at the top level first.
+	Path      []string
 	UpdatedAt time.Time
 }
 
@@ -120,6 +122,7 @@ func (h *Hit) Fields(o *Object) {
 	o.Raw("ranges", appendRanges(nil, h.Ranges))
 	o.OptText("project_id", (*string)(h.ProjectID))
 	o.OptText("folder_id", (*string)(h.FolderID))
+	o.Texts("path", h.Path)
 	o.Time("updated_at", h.UpdatedAt)
 }
 

@@ -146,10 +146,10 @@ func (c ShareChange) CheckNew() error {
 	switch Shareable(c.ResourceType.Value) {
 	case ShareOfDocument, ShareOfProject:
 	default:
-		return InvalidField("resource_type", "resource_type must be document or project: say what is to be shared")
+		return InvalidField("resource_type", "resource_type must be document or project: name what to share")
 	}
 	if !c.ResourceID.Given() {
-		return InvalidField("resource_id", "resource_id is required: the id of the %s that is to be shared", c.ResourceType.Value)
+		return InvalidField("resource_id", "resource_id is required: the id of the %s to share", c.ResourceType.Value)
 	}
 	return c.Check()
 }

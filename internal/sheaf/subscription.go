@@ -42,7 +42,7 @@ type Subscription struct {
 	UpdatedAt          time.Time
 	DeactivatedAt      *time.Time // nil while it is active
 	DeactivationReason *string    // ByFailures or ByHand; nil while it is active
-	LastError          *string    // of the last attempt that did not arrive; nil after one that did
+	LastError          *string    // error of the last failed attempt; nil: a later one arrived
 	HeldCount          int64      // number of held deliveries
 	HeaderNames        []string   // names of its custom headers, sorted
 	Filter             *Filter    // nil: it gets events about everything
@@ -205,7 +205,7 @@ func checkHeaders(headers []Header) error {
 		case reservedHeader(lower):
 			return InvalidField("headers", "headers: %s is set by HTTP or by the service itself: choose another name", h.Name)
 		case seen[lower]:
-			return InvalidField("headers", "headers: %s is there twice: header names do not differ by case", h.Name)
+			return InvalidField("headers", "headers: %s is given twice: header names are not case-sensitive", h.Name)
 		case len(h.Value) > MaxHeaderValue || !visibleASCII(h.Value):
 			return InvalidField("headers", "headers: the value of %s must be at most %d visible ASCII characters", h.Name, MaxHeaderValue)
 		}

@@ -47,7 +47,7 @@ func CheckLength(field, s string, max int) error {
 func CheckContent(field, s string) error {
 	switch {
 	case len(s) > MaxContent:
-		return InvalidField(field, "%s has %d bytes, at most %d (1 MiB) are allowed: make several documents of it", field, len(s), MaxContent)
+		return InvalidField(field, "%s has %d bytes, at most %d (1 MiB) are allowed: split it into several documents", field, len(s), MaxContent)
 	case !utf8.ValidString(s):
 		return InvalidField(field, "%s is not valid UTF-8: send it in that encoding", field)
 	case strings.IndexByte(s, 0) >= 0:

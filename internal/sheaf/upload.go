@@ -46,7 +46,7 @@ func (u *Upload) Whole() bool { return u.Offset == u.Length }
 // CheckUploadLength returns Invalid or PAYLOAD_TOO_LARGE unless a medium may have `length` bytes.
 func CheckUploadLength(length, most int64) error {
 	if length < 1 {
-		return Invalidf("Upload-Length must be 1 or more: an empty file is none")
+		return Invalidf("Upload-Length must be 1 or more: a file cannot be empty")
 	}
 	if length > most {
 		return &Error{Kind: TooLarge, Code: CodeTooLarge,

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// ForbiddenAddresses returns addresses, as literals of netip, that no delivery may reach unless the
-// operator allows it: of every special block its ends and some between, and every form in which
-// IPv6 carries IPv4.
+// ForbiddenAddresses returns addresses that no delivery may reach unless the operator allows it, as
+// literals of netip: the first, the last and some other addresses of every special block, and every
+// form of IPv4 within IPv6.
 func ForbiddenAddresses() []string { return slices.Clone(forbiddenAddresses) }
 
-// ForbiddenHosts returns what may not stand as the host of a subscription's url, with a port where
-// it matters: special addresses in every spelling, local names, and forms that two programs read in
-// two ways.
+// ForbiddenHosts returns hosts that a subscription's url must not have, with a port where it
+// matters: special addresses in every spelling, local names, and forms that programs read
+// differently.
 func ForbiddenHosts() []string { return slices.Clone(forbiddenHosts) }
 
 var forbiddenAddresses = strings.Fields(`
@@ -73,7 +73,7 @@ var forbiddenHosts = []string{
 	"[127.0.0.1]", "[8.8.8.8]", "[::1]x", "[::1", "::1]", "::1", "[]", "[localhost]", "x[::1]", "[[::1]]", "[v1.x]", "[::1]]",
 	"256.256.256.256", "1.2.3.4.5", "127.0.0.1.5", "08.8.8.8", "0x7g.1", "1.2.3.256", "example.1", "example.0x1f", "a.0x",
 	"foo.123", "4294967296", "99999999999999999999999", "1..1", "127.0.0.1..", "1.2.3.-4.5",
-	"0x08080808", "134744072", "8.8.2056", "010.8.8.8", "8.8.8.8.", // public, but nobody can dial them so
+	"0x08080808", "134744072", "8.8.2056", "010.8.8.8", "8.8.8.8.", // public addresses in a form that cannot be dialed
 	"%31%32%37.0.0.1", "127%2e0.0.1", "%6cocalhost", "%EF%BC%91.1", "127.0.0.1%00.example.com", "127.0.0.1%0d%0aHost:x",
 	"127.0.0.1%2f@x", "user@example.com", "user:pw@example.com", "@example.com", ":@example.com",
 	"example.com@127.0.0.1", "127.0.0.1\\@x", "1.1.1.1 &@127.0.0.1", "127.0.0.1#@x", "127.0.0.1?@x",

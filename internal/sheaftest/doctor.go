@@ -9,7 +9,7 @@ import (
 	"os/exec"
 )
 
-// Finding is one thing that `sheaf doctor --json` tells.
+// Finding is one finding of `sheaf doctor --json`.
 type Finding struct {
 	Check       string  `json:"check"`
 	Workspace   *string `json:"workspace_id"`
@@ -26,13 +26,13 @@ func (f Finding) String() string {
 }
 
 // Doctor runs `sheaf doctor --json` with further arguments, such as "--data", folder, and returns
-// the violations that it told. An error means that it could not look, or that its output and its
-// exit code do not agree.
+// the violations. It returns an error if the check failed, or if the output and the exit code do
+// not agree.
 func Doctor(binary string, args ...string) (violations []Finding, err error) {
 	return DoctorWith(nil, binary, args...)
 }
 
-// DoctorWith is Doctor with more in the environment, such as SHEAF_MEDIA_URL.
+// DoctorWith is Doctor with further environment variables, such as SHEAF_MEDIA_URL.
 func DoctorWith(env []string, binary string, args ...string) (violations []Finding, err error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(binary, append([]string{"doctor", "--json"}, args...)...)

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what must come: for ever, as far as a good run on a busy
-// machine knows.
+// patience is how long a test waits for something that must happen. It is far longer than that
+// takes, even on a busy machine.
 const patience = 5 * time.Minute
 
-// Eventually returns when done says so. It is for what another process or goroutine is about to do
-// and signals in no other way, and fails the test when that never comes. Inside a synctest bubble
-// wait for the bubble instead.
+// Eventually blocks until done returns true, and fails the test if that does not happen. It is for
+// actions of another process or goroutine that give no signal. Inside a synctest bubble, wait for
+// the bubble instead.
 func Eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	if !Within(patience, done) {
@@ -19,14 +19,14 @@ func Eventually(t testing.TB, what string, done func() bool) {
 	}
 }
 
-// Within is Eventually for what may fail to come, or where there is no test to fail: it returns
-// true as soon as done says so, and false when the time is over. It asks at least once.
+// Within is Eventually without a failure: it returns true as soon as done does, and false after
+// `limit`. It calls done at least once.
 func Within(limit time.Duration, done func() bool) bool {
 	for deadline := time.Now().Add(limit); !done(); {
 		if time.Now().After(deadline) {
 			return false
 		}
-		time.Sleep(5 * time.Millisecond) // until the next look: what is asked for gives no signal
+		time.Sleep(5 * time.Millisecond) // until the next call: the condition gives no signal
 	}
 	return true
 }

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Output keeps what is written to it, a log or what a process prints, and may be read meanwhile.
-// The zero value is empty.
+// Output collects what is written to it, such as a log or the output of a process. It can be read
+// at any time. The zero value is empty.
 type Output struct {
 	mu   sync.Mutex // guards text
 	text bytes.Buffer

@@ -6,9 +6,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Patient returns tests for goleak.VerifyTestMain to run, which end when the goroutines that they
-// leave behind have ended: goleak itself waits less than half a second, in which a busy machine may
-// not have closed the last connections. Whatever is there after two minutes is a leak.
+// Patient wraps the tests for goleak.VerifyTestMain, and waits up to two minutes for goroutines
+// that the tests left behind. goleak itself waits less than half a second, in which a busy machine
+// may not have closed the last connections.
 //
 //	func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 func Patient(m goleak.TestingM) goleak.TestingM { return patient{m} }

@@ -12,7 +12,7 @@ type tests func() int
 
 func (t tests) Run() int { return t() }
 
-func TestPatient_WaitsForWhatIsAboutToEnd(t *testing.T) {
+func TestPatient_WaitsForGoroutinesThatEnd(t *testing.T) {
 	var ended atomic.Bool
 	code := sheaftest.Patient(tests(func() int {
 		go func() {

@@ -11,14 +11,14 @@ import (
 	"syscall"
 )
 
-// Ports that the tests hand out lie below those that the kernel gives to outgoing connections and to
-// listeners on port 0 (32768 and up on Linux): a test beside this one that connects somewhere cannot
-// take one of them by chance.
+// The ports for tests are below those that the kernel uses for outgoing connections and for
+// listeners on port 0 (32768 and up on Linux), so a parallel test that opens a connection does not
+// get one of them by chance.
 const firstPort, lastPort = 12000, 32000
 
-// FreePort returns a port of 127.0.0.1 that nobody listens on, for a program that cannot listen on
-// port 0 and say where. No other call gets it while this process lives, here or in another process of
-// the tests: a locked file stands for each port that was handed out.
+// FreePort returns a free port of 127.0.0.1, for a program that cannot listen on port 0 and report
+// its port. While this process lives, no other call returns the same port, here or in another test
+// process: each port has a locked file.
 func FreePort() (string, error) {
 	folder := filepath.Join(os.TempDir(), "sheaf-test-ports")
 	if err := os.MkdirAll(folder, 0o777); err != nil {
@@ -42,8 +42,8 @@ func FreePort() (string, error) {
 	return "", errors.New("no port of 127.0.0.1 is free")
 }
 
-// reserve locks a file until this process ends. It reports whether another process, or an earlier call,
-// had locked it.
+// reserve locks a file until this process ends. It returns true if another process, or an earlier
+// call, has locked it.
 func reserve(path string) (taken bool, err error) {
 	fd, err := syscall.Open(path, syscall.O_CREAT|syscall.O_RDWR|syscall.O_CLOEXEC, 0o666)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A port that was handed out is nobody else's, although nobody listens there yet.
-func TestFreePort_IsHandedOutOnce(t *testing.T) {
+// A port is returned only once, although no program listens there yet.
+func TestFreePort_IsReturnedOnce(t *testing.T) {
 	port, err := FreePort()
 	if err != nil {
 		t.Fatal(err)

@@ -25,21 +25,21 @@ type Received struct {
 	Body   []byte
 }
 
-// Reply is what a Receiver answers; the zero value is 200 with no body.
+// Reply is the answer of a Receiver. The zero value is 200 without a body.
 type Reply struct {
 	Status int
 	Header http.Header
 	Body   string
 }
 
-// Receiver is a well-behaved webhook endpoint that remembers what it got and answers as told, 200
-// at first. It is safe for concurrent use.
+// Receiver is a correct webhook endpoint that records its requests. It answers 200, or what Answer
+// sets. It is safe for concurrent use.
 type Receiver struct {
-	// URL is where it receives, https://127.0.0.1:port/hook.
+	// URL is its address, https://127.0.0.1:port/hook.
 	URL string
 
 	server *http.Server
-	served sync.WaitGroup // the server's goroutine, which Close waits for
+	served sync.WaitGroup // the server's goroutine; Close waits for it
 
 	mu     sync.Mutex // guards what follows
 	got    []Received
@@ -72,8 +72,7 @@ func (r *Receiver) Close() {
 	r.served.Wait()
 }
 
-// Answer makes it answer otherwise from now on. The function runs while the sender waits, and may
-// block.
+// Answer sets the function that answers from now on. The sender waits for it, and it may block.
 func (r *Receiver) Answer(answer func(Received) Reply) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,14 +84,14 @@ func (r *Receiver) Always(status int, body string) {
 	r.Answer(func(Received) Reply { return Reply{Status: status, Body: body} })
 }
 
-// Requests returns what it got so far.
+// Requests returns the requests so far.
 func (r *Receiver) Requests() []Received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.got)
 }
 
-// Await returns the requests once there are n, or those that came before ctx ended.
+// Await blocks until there are n requests or ctx ends, and returns the requests.
 func (r *Receiver) Await(ctx context.Context, n int) []Received {
 	for {
 		r.mu.Lock()
@@ -109,7 +108,7 @@ func (r *Receiver) Await(ctx context.Context, n int) []Received {
 	}
 }
 
-// ServeHTTP remembers the request and answers it.
+// ServeHTTP records the request and answers it.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -127,7 +126,8 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = io.WriteString(w, reply.Body)
 }
 
-// remember numbers and keeps a request, wakes the waiting goroutines, and returns how to answer it.
+// remember numbers and stores a request, wakes the waiting goroutines, and returns the function
+// that answers.
 func (r *Receiver) remember(got Received) (Received, func(Received) Reply) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

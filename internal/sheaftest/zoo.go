@@ -1,5 +1,5 @@
-// Package sheaftest is the test kit: what several packages' tests, and the programs that try Sheaf
-// out, need to stand in for the world outside. The product must not import it.
+// Package sheaftest is the test kit for several packages' tests and for the harnesses: it simulates
+// the outside world. The product must not import it.
 package sheaftest
 
 import (
@@ -16,23 +16,23 @@ import (
 	"time"
 )
 
-// Behaviour is one way in which a webhook endpoint can be hostile or broken, under a name that does
-// not change.
+// Behaviour is one way in which a webhook endpoint can be hostile or broken. Its name does not
+// change.
 type Behaviour struct {
 	Name string
-	// Does says what it does to a sender, for a person.
+	// Does describes it for a person.
 	Does string
-	// Serve treats one connection and returns when it is done with it or ctx has ended; the
-	// connection is closed afterwards. A connection that ends makes it return too.
+	// Serve serves one connection. It returns when it has finished, when ctx ends, or when the
+	// connection ends. The connection is closed afterwards.
 	Serve func(ctx context.Context, c net.Conn)
-	// Raw means that Serve takes the place of the TLS handshake. Otherwise it gets the connection
-	// inside TLS, where there is TLS.
+	// Raw: Serve gets the connection before the TLS handshake. Otherwise it gets the connection
+	// inside TLS, if there is TLS.
 	Raw bool
 	// TLS changes the endpoint's TLS configuration before it listens.
 	TLS func(*tls.Config, *CA) error
 }
 
-// Zoo returns all behaviours. Each one would hold or exhaust a careless client.
+// Zoo returns all behaviours. Each of them would block or exhaust a careless client.
 func Zoo() []Behaviour {
 	var all []Behaviour
 	for _, part := range [][]Behaviour{slowAnswers, endlessAnswers, interimAnswers, brokenAnswers, oddAnswers, rawAnswers, badTLS} {
@@ -41,10 +41,10 @@ func Zoo() []Behaviour {
 	return all
 }
 
-// ok is a whole answer that a sender takes for success.
+// ok is a complete answer that means success.
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-// dripEvery is the pace of the behaviours that drip.
+// dripEvery is the pause between two pieces of the behaviours that drip.
 const dripEvery = 20 * time.Millisecond
 
 var slowAnswers = []Behaviour{
@@ -107,7 +107,7 @@ var oddAnswers = []Behaviour{
 	{Name: "status-999", Does: "answers status 999", Serve: steps(request, say("HTTP/1.1 999 What\r\nContent-Length: 0\r\n\r\n"), hang)},
 }
 
-// rawAnswers come where a TLS handshake is expected.
+// rawAnswers are behaviours that answer a TLS handshake with something else.
 var rawAnswers = []Behaviour{
 	{Name: "tls-never", Does: "does not answer the TLS handshake", Raw: true, Serve: steps(hang)},
 	{Name: "tls-drip", Does: "drips the TLS handshake", Raw: true, Serve: steps(hello, say("\x16\x03\x03\x40\x00"), drip("\x02"))},
@@ -140,10 +140,10 @@ var badTLS = []Behaviour{
 	}},
 }
 
-// A step does something to a connection and reports whether the next one follows.
+// A step does something with a connection. It returns false if no further step follows.
 type step func(ctx context.Context, c net.Conn) bool
 
-// steps makes a behaviour of steps, one after the other.
+// steps returns a behaviour that runs the steps in order.
 func steps(all ...step) func(context.Context, net.Conn) {
 	return func(ctx context.Context, c net.Conn) {
 		for _, do := range all {
@@ -164,7 +164,7 @@ func request(_ context.Context, c net.Conn) bool {
 	return err == nil
 }
 
-// hello reads what comes first: the beginning of a TLS handshake, or of a request.
+// hello reads the first bytes: the beginning of a TLS handshake, or of a request.
 func hello(_ context.Context, c net.Conn) bool {
 	_, err := c.Read(make([]byte, 4096))
 	return err == nil
@@ -202,7 +202,7 @@ func drip(text string) step {
 	}
 }
 
-// flood sends text again and again, as fast as it is taken.
+// flood sends text again and again, as fast as the sender reads it.
 func flood(text string) step {
 	b := []byte(text)
 	return func(ctx context.Context, c net.Conn) bool {
@@ -215,7 +215,7 @@ func flood(text string) step {
 	}
 }
 
-// reset ends the connection with a TCP reset, where it is TCP.
+// reset ends a TCP connection with a reset.
 func reset(_ context.Context, c net.Conn) bool {
 	raw := c
 	if t, ok := c.(*tls.Conn); ok {
@@ -240,10 +240,10 @@ var bomb = sync.OnceValue(func() string {
 	return b.String()
 })
 
-// gzipBomb sends such bombs without end.
+// gzipBomb sends bombs without end.
 func gzipBomb(ctx context.Context, c net.Conn) bool { return flood(bomb())(ctx, c) }
 
-// certificate makes an endpoint use another certificate than a right one.
+// certificate returns a function that gives the endpoint a certificate with changed options.
 func certificate(change func(*CertOptions)) func(*tls.Config, *CA) error {
 	return func(cfg *tls.Config, ca *CA) error {
 		o := CertOptions{Hosts: []string{"127.0.0.1", "localhost"}}

@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// Endpoint is a Behaviour that listens.
+// Endpoint is a listener with a Behaviour.
 type Endpoint struct {
-	// URL is where it receives, https://127.0.0.1:port/.
+	// URL is its address, https://127.0.0.1:port/.
 	URL string
 
 	listener net.Listener
@@ -33,14 +33,14 @@ type Endpoint struct {
 	stats Stats
 }
 
-// Stats is what an Endpoint saw of its senders, from the other end of the wire.
+// Stats are the connections of senders, as an Endpoint sees them.
 type Stats struct {
 	Connections int           // so far
 	Open        int           // now
 	Longest     time.Duration // that a connection was, or is, open
 }
 
-// Stats returns what it saw up to now.
+// Stats returns the figures so far.
 func (e *Endpoint) Stats() Stats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -54,11 +54,11 @@ func (e *Endpoint) Stats() Stats {
 	return s
 }
 
-// Name is its behaviour's.
+// Name returns the name of its behaviour.
 func (e *Endpoint) Name() string { return e.behave.Name }
 
-// Listen serves b over TLS on address, with a certificate of ca for 127.0.0.1 and localhost unless
-// b says otherwise. Every connection is treated alone. Close ends it.
+// Listen serves b over TLS on address, until Close is called. The certificate is one of ca for
+// 127.0.0.1 and localhost, unless b changes it. Connections are independent of each other.
 func (b Behaviour) Listen(address string, ca *CA) (*Endpoint, error) {
 	cert, err := ca.Issue(CertOptions{Hosts: []string{"127.0.0.1", "localhost"}})
 	if err != nil {
@@ -84,7 +84,7 @@ func (b Behaviour) Listen(address string, ca *CA) (*Endpoint, error) {
 	return e, nil
 }
 
-// Close stops listening, closes every connection and waits until all of them are over.
+// Close stops listening, closes every connection and waits until all behaviours have returned.
 func (e *Endpoint) Close() {
 	e.stop()
 	_ = e.listener.Close()
@@ -110,7 +110,7 @@ func (e *Endpoint) accept(ctx context.Context) {
 	}
 }
 
-// track remembers c for Close; it reports false when Close has begun.
+// track registers c for Close. It returns false if Close has begun.
 func (e *Endpoint) track(ctx context.Context, c net.Conn) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -140,8 +140,8 @@ func (e *Endpoint) serve(ctx context.Context, c net.Conn) {
 	}
 }
 
-// watch calls gone when the sender has closed its end, which also a behaviour that reads nothing
-// must notice.
+// watch calls gone when the sender has closed its end. A behaviour that reads nothing would not
+// notice it.
 func watch(ctx context.Context, c net.Conn, gone func()) {
 	tick := time.NewTicker(dripEvery)
 	defer tick.Stop()
@@ -155,7 +155,7 @@ func watch(ctx context.Context, c net.Conn, gone func()) {
 	gone()
 }
 
-// CA is a certificate authority that lives as long as the process.
+// CA is a certificate authority for one process.
 type CA struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -184,19 +184,19 @@ func NewCA() (*CA, error) {
 	return &CA{cert: cert, key: key}, err
 }
 
-// Pool trusts the CA and nobody else.
+// Pool returns a pool with only this CA.
 func (ca *CA) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(ca.cert)
 	return pool
 }
 
-// WriteFile writes the CA's own certificate to a file, as --webhook-ca-file takes it.
+// WriteFile writes the CA's own certificate to a file for --webhook-ca-file.
 func (ca *CA) WriteFile(path string) error {
 	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw}), 0o644)
 }
 
-// CertOptions describe a server's certificate. Times that are zero mean now, give or take some
+// CertOptions describe a server's certificate. If the times are zero, it is valid now and for some
 // hours.
 type CertOptions struct {
 	Hosts      []string // names and addresses

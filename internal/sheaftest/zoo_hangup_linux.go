@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hungUp asks the kernel and takes nothing from the connection.
+// hungUp reports whether the sender has closed its end. It asks the kernel and reads nothing from
+// the connection.
 func hungUp(c net.Conn) (yes bool) {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {

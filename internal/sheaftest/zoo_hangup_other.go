@@ -4,5 +4,5 @@ package sheaftest
 
 import "net"
 
-// hungUp cannot tell here: a behaviour that reads nothing keeps its connection until it is closed.
+// hungUp is unknown here: a behaviour that reads nothing keeps its connection until Close.
 func hungUp(net.Conn) bool { return false }

@@ -108,7 +108,7 @@ func (tx *Tx) UpdateBranding(ws sheaf.WorkspaceID, before, b sheaf.Branding) err
 		set.to("name", b.Name)
 		set.to("name_folded", Fold(b.Name))
 	}
-	if !sameID(b.FolderID, before.FolderID) {
+	if !sheaf.SameID(b.FolderID, before.FolderID) {
 		set.to("folder_id", b.FolderID)
 	}
 	if b.SortOrder != before.SortOrder {
@@ -117,7 +117,7 @@ func (tx *Tx) UpdateBranding(ws sheaf.WorkspaceID, before, b sheaf.Branding) err
 	if err := set.update(tx, "brandings", ws, b.ID); err != nil {
 		return fmt.Errorf("update branding %s: %w", b.ID, err)
 	}
-	if sameID(before.FolderID, b.FolderID) {
+	if sheaf.SameID(before.FolderID, b.FolderID) {
 		return nil
 	}
 	if err := tx.countBrandings(ws, before.FolderID, -1); err != nil {

@@ -59,7 +59,7 @@ type Claim struct {
 	Event        sheaf.EventID
 	Body         []byte // shared with the other claims of its event: read only
 	Attempts     int64  // attempts made so far
-	Tries        int64  // those of Attempts that belong to this run of the retry schedule
+	Tries        int64  // attempts of the current run of the retry schedule
 	ByHand       bool   // asked for by redeliver: does not change the failure count
 	URL          string
 	Sealed       Sealed
@@ -143,7 +143,7 @@ type queue struct {
 	asked     []Claim // due now: asked for by hand, or given back by another claim
 	cut       []Claim // fresh rows above the cursor
 	retries   []Claim // due retries
-	claims    []Claim // those of asked, cut and retries that are claimed
+	claims    []Claim // rows of asked, cut and retries that are claimed
 	reached   int64   // the last row read for cut: no other fresh row is at or below it
 	more      bool    // there may be fresh rows above reached
 }

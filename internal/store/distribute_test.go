@@ -56,7 +56,7 @@ var sharedTables = map[string]string{
 	"goose_db_version": "of the installation",
 	"setup_links":      "of the installation",
 	"sign_in_failures": "by address and person, before anybody is known",
-	"search_spaces":    "the index of search, which is derived: it is made anew beside any shard",
+	"search_spaces":    "the index of search, which is derived: it is rebuilt beside any shard",
 	"search_texts":     "the index of search: its keys begin with a space, which is one workspace's",
 	"search_chunks":    "the index of search",
 	"search_grams":     "the index of search",
@@ -94,8 +94,9 @@ var spanning = map[string][]string{
 		"n.due IS NOT NULL AND n.due <= $1", // mails to send
 		"UPDATE media SET until = $1 WHERE state <> 1",
 		"until < $1", // claims of nodes that died
-		"WITH q AS MATERIALIZED ( SELECT s.id, l.ws, l.recovered_to", // lanes in which something waits
+		"WITH q AS MATERIALIZED ( SELECT l.ws, l.sub, l.recovered_to", // lanes in which something waits
 		"SELECT * FROM lanes",
+		"SELECT COUNT(*) FROM lanes",
 		"FROM lanes WHERE (ws, sub) > ($1, $2) ORDER BY", // a round over lanes
 		"FROM events WHERE id >= $1 ORDER BY id LIMIT",   // logs that grew
 		"SELECT ws, id, last_event FROM workspaces WHERE ws > $1",
@@ -192,6 +193,6 @@ func TestDistribute_KeysContainTheWorkspace(t *testing.T) {
 		}
 	}
 	if len(global) != len(globalKeys) || len(keys) < 30 {
-		t.Errorf("%d keys, of which %v are global, want all of %v", len(keys), global, globalKeys)
+		t.Errorf("%d keys, and %v are global, want all of %v", len(keys), global, globalKeys)
 	}
 }

@@ -8,17 +8,37 @@ import (
 )
 
 // DocumentColumns are what ScanDocument reads, in its order.
-const DocumentColumns = `id, title, description, project_id, external_id, url, metadata, version, content_bytes, content_hash,
-  created_at, updated_at, number, revision, deleted_at`
+const DocumentColumns = `id, title, description, project_id, parent_id, external_id, url, metadata, version, content_bytes, content_hash,
+  created_at, updated_at, number, revision, deleted_at, sort_order, deletion`
 
 // ScanDocument reads a row of DocumentColumns.
 func ScanDocument(r *row) sheaf.Document {
-	return sheaf.Document{
+	d := sheaf.Document{
 		ID: readID[sheaf.DocumentID](r), Title: r.Text(), Description: r.OptText(), ProjectID: optID[sheaf.ProjectID](r),
-		ExternalID: r.OptText(), URL: r.OptText(), Metadata: readMetadata(r), Version: r.Int(), ContentBytes: r.Int(), ContentSHA256: readHash(r),
+		ParentID: optID[sheaf.DocumentID](r), ExternalID: r.OptText(), URL: r.OptText(), Metadata: readMetadata(r), Version: r.Int(), ContentBytes: r.Int(), ContentSHA256: readHash(r),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(), Deleted: r.OptTime(),
 	}
+	d.SortOrder = d.DefaultOrder()
+	if order := r.OptInt(); order != nil {
+		d.SortOrder = *order
+	}
+	if deletion := r.OptInt(); deletion != nil {
+		d.Deletion = *deletion
+	}
+	return d
 }
+
+// storedOrder returns the sort_order to store: nil if it is the default one.
+func storedOrder(d *sheaf.Document) any {
+	if d.SortOrder == d.DefaultOrder() {
+		return nil
+	}
+	return d.SortOrder
+}
+
+// documentPosition is the effective sort_order, as the index documents_in_parent has it.
+// 1048576 is sheaf.OrderStep.
+const documentPosition = `COALESCE(sort_order, number * 1048576)`
 
 const selectDocument = `
 SELECT ` + DocumentColumns + `
@@ -73,10 +93,23 @@ func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.
 	case f.Project.Set:
 		l.where.And("project_id = ?", f.Project.Value)
 	}
+	switch {
+	case f.Parent.Null:
+		l.where.And("parent_id IS NULL")
+	case f.Parent.Set:
+		l.where.And("parent_id = ?", f.Parent.Value)
+	}
+	if f.Apart {
+		l.where.And(apart)
+	}
 	byReference(&l.where, f.ExternalID, f.UpdatedSince)
 	switch sorted := f.Sort != sheaf.DocumentsByUpdated || f.Deleted; { // use the index of the filter, not that of the sort order
 	case f.ExternalID != "":
 		l.table += r.dialect().By("documents_by_external_id")
+	case f.Parent.Given():
+		l.table += r.dialect().By("documents_in_parent")
+	case f.Parent.Null && f.Project.Set && !f.Deleted && f.Sort != sheaf.DocumentsByUpdated:
+		l.table += r.dialect().By("documents_at_top")
 	case f.Project.Set && sorted:
 		l.table += r.dialect().By("documents_in_project")
 	case f.UpdatedSince != nil && !f.Project.Set:
@@ -111,6 +144,8 @@ func documentOrder(s sheaf.DocumentSort) []string {
 		return []string{"updated_at", "number"}
 	case sheaf.DocumentsByTitle:
 		return []string{"title_folded", "number"}
+	case sheaf.DocumentsByOrder:
+		return []string{documentPosition, "number"}
 	case sheaf.DocumentsByDeleted:
 		return []string{"deleted_at", "number"}
 	}
@@ -142,14 +177,14 @@ func (tx *Tx) InsertDocument(ws sheaf.WorkspaceID, d sheaf.Document, by sheaf.Au
 const updateDocument = `
 UPDATE documents
 SET project_id = $3, title = $4, title_folded = $5, description = $6, description_folded = $7,
-  revision = $8, updated_at = $9, deleted_at = $10, external_id = $11, url = $12, metadata = $13
+  revision = $8, updated_at = $9, deleted_at = $10, external_id = $11, url = $12, metadata = $13, parent_id = $14, sort_order = $15, deletion = $16
 WHERE ws = $1 AND id = $2`
 
 // UpdateDocument writes a document's own fields and whether it is deleted, but not its version and
 // text. It updates the counts of its projects.
 func (tx *Tx) UpdateDocument(ws sheaf.WorkspaceID, before, d sheaf.Document) error {
 	err := tx.exec(updateDocument, ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
-		d.Revision, d.UpdatedAt, d.Deleted, d.ExternalID, d.URL, storedMetadata(d.Metadata))
+		d.Revision, d.UpdatedAt, d.Deleted, d.ExternalID, d.URL, storedMetadata(d.Metadata), d.ParentID, storedOrder(&d), storedDeletion(d.Deletion))
 	if err != nil {
 		return fmt.Errorf("update document %s: %w", d.ID, err)
 	}
@@ -158,7 +193,7 @@ func (tx *Tx) UpdateDocument(ws sheaf.WorkspaceID, before, d sheaf.Document) err
 
 // followCounts updates the document counts of the projects that d left or joined.
 func (tx *Tx) followCounts(ws sheaf.WorkspaceID, before, d sheaf.Document) error {
-	if sameID(before.ProjectID, d.ProjectID) && (before.Deleted == nil) == (d.Deleted == nil) {
+	if sheaf.SameID(before.ProjectID, d.ProjectID) && (before.Deleted == nil) == (d.Deleted == nil) {
 		return nil
 	}
 	if before.Deleted == nil {
@@ -224,7 +259,16 @@ RETURNING bytes`
 	purgeDocument = `
 DELETE FROM documents
 WHERE ws = $1 AND id = $2 AND deleted_at IS NOT NULL`
+	// Only deleted documents are below a deleted one.
+	orphanChildren = `
+UPDATE documents
+SET parent_id = NULL
+WHERE ws = $1 AND id IN (SELECT id FROM documents WHERE ws = $1 AND parent_id = $2 LIMIT $3)`
 )
+
+// orphanedMost is the largest number of documents that one transaction detaches from a document
+// that is purged.
+const orphanedMost = 1000
 
 // Purged is the number of past versions and bytes of text that were deleted. Whole reports that the
 // document itself was deleted too.
@@ -234,10 +278,12 @@ type Purged struct {
 }
 
 // PurgeDocument permanently deletes a deleted document, with its texts and versions. Its media
-// stay, linked to no document. The caller must have locked the workspace.
+// stay, linked to no document, and deleted documents below it have no parent. The caller must have
+// locked the workspace.
 //
 // If its past versions have more text than one transaction should delete, it deletes only the
-// oldest of them, and must be called again in another transaction. A document that is restored in
+// oldest of them, and must be called again in another transaction. The same holds if many documents
+// are below it. A document that is restored in
 // between has its text and the remaining versions.
 func (tx *Tx) PurgeDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (gone Purged, err error) {
 	upTo, more, err := tx.oldestVersions(ws, id, purgedBytes)
@@ -246,6 +292,10 @@ func (tx *Tx) PurgeDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (gone Pur
 	}
 	if more {
 		gone.Versions, gone.Bytes, err = tx.DropVersions(ws, id, upTo)
+		return gone, err
+	}
+	orphans, err := tx.changed(orphanChildren, ws, id, orphanedMost)
+	if err != nil || orphans == orphanedMost {
 		return gone, err
 	}
 	if gone.Versions, err = tx.changed(purgeVersions, ws, id); err != nil {

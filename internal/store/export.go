@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -37,7 +39,8 @@ LIMIT $3`
 const exportPage = 200
 
 // EachDocument calls each for the workspace's documents, except deleted ones, in the order of
-// creation. No statement is open during a call, so each may read more about the document.
+// creation. But a document is never before its parent: if the parent is younger, the document
+// follows it. No statement is open during a call, so each may read more about the document.
 func (r *Reader) EachDocument(ws sheaf.WorkspaceID, each func(sheaf.Document) error) error {
 	for last := int64(0); ; {
 		page, err := all(r, exportDocuments, ScanDocument, ws, last, exportPage)
@@ -45,7 +48,7 @@ func (r *Reader) EachDocument(ws sheaf.WorkspaceID, each func(sheaf.Document) er
 			return err
 		}
 		for i := range page {
-			if err := each(page[i]); err != nil {
+			if err := r.eachFrom(ws, page[i], each); err != nil {
 				return err
 			}
 			last = page[i].Number
@@ -54,6 +57,36 @@ func (r *Reader) EachDocument(ws sheaf.WorkspaceID, each func(sheaf.Document) er
 			return nil
 		}
 	}
+}
+
+// eachFrom calls each for d, unless a document above it is younger, and then for all documents
+// below it that are older than d.
+func (r *Reader) eachFrom(ws sheaf.WorkspaceID, d sheaf.Document, each func(sheaf.Document) error) error {
+	if d.ParentID != nil {
+		above, err := r.Ancestors(ws, *d.ParentID)
+		if err != nil || slices.ContainsFunc(above, func(a Ancestor) bool { return a.Number > d.Number }) {
+			return err
+		}
+	}
+	return r.eachOlder(ws, d, d.Number, each)
+}
+
+const olderChildren = `
+SELECT ` + DocumentColumns + `
+FROM documents
+WHERE ws = $1 AND parent_id = $2 AND deleted_at IS NULL AND number < $3
+ORDER BY number`
+
+// eachOlder calls each for d and all documents below it whose number is less than `number`.
+func (r *Reader) eachOlder(ws sheaf.WorkspaceID, d sheaf.Document, number int64, each func(sheaf.Document) error) error {
+	if err := each(d); err != nil {
+		return err
+	}
+	older, err := all(r, olderChildren, ScanDocument, ws, d.ID, number)
+	for i := 0; err == nil && i < len(older); i++ {
+		err = r.eachOlder(ws, older[i], number, each)
+	}
+	return err
 }
 
 const pastVersions = `

@@ -127,26 +127,30 @@ func (r *Reader) Subfolders(ws sheaf.WorkspaceID, of []sheaf.FolderID) (map[shea
 	return counts, nil
 }
 
-// inTree is the condition for folder $2 of workspace $1 and all folders below it.
+// inTree is the condition for folder $2 of workspace $1 and all folders below it. CROSS JOIN makes
+// SQLite look up the children of each folder. With JOIN it reads all folders of the workspace for each.
 const inTree = `ws = $1 AND id IN (
   WITH RECURSIVE tree (id) AS (
     SELECT id FROM folders WHERE ws = $1 AND id = $2
     UNION ALL
-    SELECT f.id FROM tree JOIN folders f ON f.ws = $1 AND f.parent_id = tree.id)
+    SELECT f.id FROM tree CROSS JOIN folders f WHERE f.ws = $1 AND f.parent_id = tree.id)
   SELECT id FROM tree)`
 
 // TreeSize is the number of folders in a tree, the top included, and of the projects or brandings
-// in them (Filed). All folders of a tree have the same entity type.
-type TreeSize struct{ Folders, Filed int64 }
+// in them (Filed). All folders of a tree have the same entity type. Deepest is the greatest depth.
+type TreeSize struct {
+	Folders, Filed int64
+	Deepest        int
+}
 
 const selectTreeSize = `
-SELECT COUNT(*), CAST(COALESCE(SUM(project_count + branding_count), 0) AS BIGINT)
+SELECT COUNT(*), CAST(COALESCE(SUM(project_count + branding_count), 0) AS BIGINT), COALESCE(MAX(depth), 0)
 FROM folders
 WHERE ` + inTree
 
 // TreeSize returns the size of the tree below and including top.
 func (r *Reader) TreeSize(ws sheaf.WorkspaceID, top sheaf.FolderID) (TreeSize, error) {
-	size, _, err := one(r, selectTreeSize, func(w *row) TreeSize { return TreeSize{w.Int(), w.Int()} }, ws, top)
+	size, _, err := one(r, selectTreeSize, func(w *row) TreeSize { return TreeSize{w.Int(), w.Int(), int(w.Int())} }, ws, top)
 	return size, err
 }
 
@@ -204,6 +208,16 @@ func (tx *Tx) UpdateFolder(ws sheaf.WorkspaceID, f sheaf.Folder) error {
 		return fmt.Errorf("update folder %s: %w", f.ID, err)
 	}
 	return nil
+}
+
+const deepenFolders = `
+UPDATE folders
+SET depth = depth + $3
+WHERE id <> $2 AND ` + inTree
+
+// DeepenFolders adds `by` to the depth of all folders below top.
+func (tx *Tx) DeepenFolders(ws sheaf.WorkspaceID, top sheaf.FolderID, by int) error {
+	return tx.exec(deepenFolders, ws, top, by)
 }
 
 const deleteFolder = `

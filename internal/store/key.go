@@ -22,7 +22,7 @@ func scanKey(r *row) sheaf.Key {
 
 // splitScopes parses the stored scopes of a key.
 func splitScopes(s string) sheaf.Scopes {
-	var out sheaf.Scopes
+	out := make(sheaf.Scopes, 0, 1+strings.Count(s, ","))
 	for name := range strings.SplitSeq(s, ",") {
 		out = append(out, sheaf.Scope(name))
 	}

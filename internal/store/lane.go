@@ -49,7 +49,7 @@ import (
 type lane struct {
 	ws, sub int64
 	id      sheaf.SubscriptionID
-	number  int64 // of the subscription in its workspace
+	number  int64 // number of the subscription in its workspace
 	active  bool
 	cursor  int64
 	// heldFrom and heldTo bound the numbers of held rows, so that these are found without reading
@@ -209,7 +209,7 @@ func (r *Reader) lowest(l *lane, sql string, args ...any) (int64, error) {
 type lease struct {
 	token  string
 	lo, hi int64
-	open   int64 // its fresh rows that are neither recorded nor given back
+	open   int64 // fresh rows that are neither recorded nor given back
 }
 
 const selectLeases = `

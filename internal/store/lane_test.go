@@ -137,7 +137,7 @@ func turns(t *testing.T, s *Store, waiting int64) (plans []engine.Plan, rows int
 	act(func(tx *Tx) error {
 		n, err := tx.Recover(planned, full, since, now, before)
 		if err == nil && n != waiting-16 {
-			err = fmt.Errorf("recovered %d of %d, of which 16 are being sent", n, waiting)
+			err = fmt.Errorf("recovered %d of %d, while 16 are being sent", n, waiting)
 		}
 		return err
 	})
@@ -285,7 +285,7 @@ FROM n`
 func TestNotice_NamesLanes(t *testing.T) {
 	t.Parallel()
 	here, there := newNeighbours(), newNeighbours()
-	for _, lanes := range []int{0, 1, tellMost, tellMost + 1} {
+	for _, lanes := range []int{0, 1, maxNamed, maxNamed + 1} {
 		var note Note
 		for i := range lanes {
 			note.due(planned, sheaf.SubscriptionID(fmt.Sprintf("0190b0a0-0000-7000-8000-%012x", i)))
@@ -295,7 +295,7 @@ func TestNotice_NamesLanes(t *testing.T) {
 			t.Errorf("%d lanes: PostgreSQL refuses a notice of %d bytes", lanes, len(text))
 		}
 		got, others := there.read(text)
-		named := lanes <= tellMost
+		named := lanes <= maxNamed
 		if !others || got.AnyLane == named || named && !slices.Equal(got.Lanes, note.Lanes) || got.Deliveries != (lanes > 0) {
 			t.Errorf("%d lanes are read as %+v", lanes, got)
 		}
@@ -305,13 +305,13 @@ func TestNotice_NamesLanes(t *testing.T) {
 	}
 	for _, text := range []string{"", "NODE d - AZCwo", "NODE d - all", "NODE d"} {
 		if got, _ := there.read(text); !got.AnyLane {
-			t.Errorf("%q is read as %+v: whoever does not understand it looks at every lane", text, got)
+			t.Errorf("%q is read as %+v: a node that does not understand it must check every lane", text, got)
 		}
 	}
 }
 
-// D64b: on PostgreSQL an arrival is recorded without the lane: whoever asks for one more attempt at that very
-// moment, and has read that one is under way, gets it all the same.
+// D64b: on PostgreSQL an arrival is recorded without locking the lane: a client that asks for one more attempt
+// at that moment, and has read that one is under way, still gets it.
 func TestRedeliver_WhileTheArrivalIsRecorded(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{DatabaseURL: pgtest.URL(t)})

@@ -78,7 +78,7 @@ func lists() (out []asked) {
 			folders(" of a reference", "external_id", true, sheaf.FolderFilter{ExternalID: "x"})
 			folders(" changed since", "updated_at", s != sheaf.ByUpdated, sheaf.FolderFilter{UpdatedSince: &since})
 		}
-		for _, s := range []sheaf.DocumentSort{sheaf.DocumentsByCreated, sheaf.DocumentsByUpdated, sheaf.DocumentsByTitle, sheaf.DocumentsByDeleted} {
+		for _, s := range []sheaf.DocumentSort{sheaf.DocumentsByCreated, sheaf.DocumentsByUpdated, sheaf.DocumentsByTitle, sheaf.DocumentsByOrder, sheaf.DocumentsByDeleted} {
 			documents := func(name, by string, sorts bool, f sheaf.DocumentFilter) {
 				f.Sort, f.Paging = s, p
 				for _, f := range []sheaf.DocumentFilter{f, deleted(f)} {
@@ -93,7 +93,11 @@ func lists() (out []asked) {
 				}
 			}
 			in := sheaf.Some(sheaf.ProjectID("0198c0de-0000-7000-8000-00000000001a"))
-			documents("", "", false, sheaf.DocumentFilter{})
+			// The orders of a whole workspace, across parents, mean little, and have no index.
+			byOrder := s == sheaf.DocumentsByOrder
+			documents("", "", byOrder, sheaf.DocumentFilter{})
+			documents(" below one", "parent_id", !byOrder, sheaf.DocumentFilter{Parent: sheaf.Some(sheaf.DocumentID("0198c0de-0000-7000-8000-00000000002d"))})
+			documents(" at the top of a project", "project_id", !byOrder && s != sheaf.DocumentsByUpdated, sheaf.DocumentFilter{Project: in, Parent: sheaf.Nil[sheaf.DocumentID]()})
 			documents(" in a project", "project_id", s != sheaf.DocumentsByUpdated, sheaf.DocumentFilter{Project: in})
 			documents(" in none", "project_id", s != sheaf.DocumentsByUpdated, sheaf.DocumentFilter{Project: sheaf.Nil[sheaf.ProjectID]()})
 			documents(" of a reference", "external_id", true, sheaf.DocumentFilter{ExternalID: "x"})
@@ -261,9 +265,10 @@ func fillLists(t *testing.T, s *Store) {
 	id := 0
 	newID := func() string { id++; return fmt.Sprintf("0198c0de-0000-7000-8000-1%011d", id) }
 	err := s.Write(context.Background(), func(tx *Tx) error {
-		w := sheaf.Workspace{ID: theWorkspace, Plan: sheaf.Business, Projects: 2 + 3*farSkip, Documents: 2, Subscriptions: 1, Brandings: 2}
+		w := sheaf.Workspace{ID: theWorkspace, Plan: sheaf.Business, Projects: 2 + 3*farSkip, Documents: 3, Subscriptions: 1, Brandings: 2}
 		looks := sheaf.FolderID("0198c0de-0000-7000-8000-000000000011")
 		f, p := sheaf.FolderID("0198c0de-0000-7000-8000-00000000000f"), sheaf.ProjectID("0198c0de-0000-7000-8000-00000000001a")
+		parent := sheaf.DocumentID("0198c0de-0000-7000-8000-00000000002d")
 		x, gone, at := "x", "gone", time.UnixMilli(10)
 		for _, err := range []error{
 			tx.InsertWorkspace(w), tx.SaveWorkspace(w),
@@ -278,6 +283,8 @@ func fillLists(t *testing.T, s *Store) {
 			tx.InsertProject(theWorkspace, sheaf.Project{ID: "0198c0de-0000-7000-8000-00000000001b", Number: 4}),
 			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000002d", ProjectID: &p, Number: 5, ExternalID: &x, UpdatedAt: at}, sheaf.Author{}),
 			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000002e", Number: 6}, sheaf.Author{}),
+			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000002f", ProjectID: &p, ParentID: &parent, Number: 4}, sheaf.Author{}),
+			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000003f", ProjectID: &p, ParentID: &parent, Number: 12}, sheaf.Author{}),
 			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000003d", ProjectID: &p, Number: 10, ExternalID: &gone, UpdatedAt: at}, sheaf.Author{}),
 			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000003e", Number: 11}, sheaf.Author{}),
 			tx.InsertSubscription(theWorkspace, sheaf.Subscription{ID: "0198c0de-0000-7000-8000-000000000055", Events: sheaf.EventTypes, Active: true}, Sealed{Secret: []byte("x")}),

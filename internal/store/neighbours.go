@@ -14,39 +14,39 @@ import (
 )
 
 const (
-	// tellEvery is the least time between two notices about changes that other nodes act on.
-	tellEvery = 5 * time.Millisecond
+	// notifyEvery is the least time between two notices about changes that other nodes act on.
+	notifyEvery = 5 * time.Millisecond
 	// showEvery is the least time between two notices about changes that only update pages.
 	showEvery = time.Second
-	// tellRest is the pause after a notice that could not be sent.
-	tellRest = 500 * time.Millisecond
-	// tellMost is the most workspaces, and the most lanes, that a notice names; with more it says
+	// notifyRetry is the pause after a notice that could not be sent.
+	notifyRetry = 500 * time.Millisecond
+	// maxNamed is the most workspaces, and the most lanes, that a notice names; with more it says
 	// "all". PostgreSQL allows 8,000 bytes per notice, and each id takes 23.
-	tellMost = 150
+	maxNamed = 150
 )
 
 // neighbours notifies other nodes of this node's commits.
 type neighbours struct {
 	node    string
-	changed *untold // changes that other nodes act on
-	shown   *untold // changes that only update pages
+	changed *outbox // changes that other nodes act on
+	shown   *outbox // changes that only update pages
 }
 
 func newNeighbours() *neighbours {
-	return &neighbours{node: rand.Text(), changed: newUntold(), shown: newUntold()}
+	return &neighbours{node: rand.Text(), changed: newOutbox(), shown: newOutbox()}
 }
 
-// untold collects the changes for the next notice.
-type untold struct {
+// outbox collects the changes for the next notice.
+type outbox struct {
 	some chan struct{} // has a value while there is something to send; capacity 1
 	mu   sync.Mutex    // guards note
 	note Note
 }
 
-func newUntold() *untold { return &untold{some: make(chan struct{}, 1)} }
+func newOutbox() *outbox { return &outbox{some: make(chan struct{}, 1)} }
 
 // add merges what a commit changed, and wakes the sender.
-func (u *untold) add(n Note) {
+func (u *outbox) add(n Note) {
 	n.Changed = nil // notices do not name them
 	u.mu.Lock()
 	u.note.add(n)
@@ -58,7 +58,7 @@ func (u *untold) add(n Note) {
 }
 
 // empty returns the collected changes and clears them.
-func (u *untold) empty() Note {
+func (u *outbox) empty() Note {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	n := u.note
@@ -66,8 +66,8 @@ func (u *untold) empty() Note {
 	return n
 }
 
-// tell queues a commit's changes for other nodes and returns at once.
-func (n *neighbours) tell(note Note) {
+// queue queues a commit's changes for other nodes and returns at once.
+func (n *neighbours) queue(note Note) {
 	if note.urgent() {
 		n.changed.add(note)
 	} else if note.Recorded {
@@ -93,7 +93,7 @@ func (n *neighbours) notice(note Note) string {
 // shortIDs formats ids as a word of a notice.
 func shortIDs[T ~string](all bool, ids []T) string {
 	switch {
-	case all || len(ids) > tellMost:
+	case all || len(ids) > maxNamed:
 		return "all"
 	case len(ids) == 0:
 		return "-"
@@ -150,23 +150,23 @@ func (n *neighbours) read(notice string) (Note, bool) {
 // Watch notifies other nodes of commits here, and calls the listeners for commits of other nodes.
 // It blocks until ctx ends.
 func (s *Store) Watch(ctx context.Context) error {
-	var telling sync.WaitGroup
+	var senders sync.WaitGroup
 	if s.neighbours != nil {
-		telling.Go(func() { s.tellOthers(ctx, s.neighbours.changed, tellEvery) })
-		telling.Go(func() { s.tellOthers(ctx, s.neighbours.shown, showEvery) })
+		senders.Go(func() { s.sendNotices(ctx, s.neighbours.changed, notifyEvery) })
+		senders.Go(func() { s.sendNotices(ctx, s.neighbours.shown, showEvery) })
 	}
 	s.engine.Listen(ctx, func(notice string) {
 		if note, others := s.neighbours.read(notice); others {
 			s.announce(note)
 		}
 	}, func() { s.announce(everything) })
-	telling.Wait()
+	senders.Wait()
 	return nil
 }
 
-// tellOthers sends a notice whenever there are changes, at most one per `every`. A notice that
+// sendNotices sends a notice whenever there are changes, at most one per `every`. A notice that
 // could not be sent is merged into the next.
-func (s *Store) tellOthers(ctx context.Context, u *untold, every time.Duration) {
+func (s *Store) sendNotices(ctx context.Context, u *outbox, every time.Duration) {
 	rest := time.NewTicker(every)
 	defer rest.Stop()
 	for {
@@ -179,7 +179,7 @@ func (s *Store) tellOthers(ctx context.Context, u *untold, every time.Duration) 
 		if err := s.engine.Notify(ctx, s.neighbours.notice(note)); err != nil && ctx.Err() == nil {
 			s.log.Warn("could not tell other nodes of a change", "error", err)
 			u.add(note)
-			wait(ctx, tellRest)
+			wait(ctx, notifyRetry)
 		}
 		select {
 		case <-ctx.Done():

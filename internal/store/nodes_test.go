@@ -18,6 +18,6 @@ func TestNodes_SQLite(t *testing.T) {
 func TestNodes_PostgreSQL(t *testing.T) {
 	storetest.RunNodes(t, func(t *testing.T) (a, b *store.Store) {
 		o := store.Options{DatabaseURL: migrated.URL(t)}
-		return open(t, o), open(t, o)
+		return migrated.Open(t, o), migrated.Open(t, o)
 	})
 }

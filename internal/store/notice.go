@@ -83,11 +83,11 @@ WHERE ws = $1 AND sub = $2 AND event = $3`
 func (tx *Tx) SettleNotice(n Notice) error { return tx.exec(settleNotice, n.ws, n.sub, n.Event) }
 
 const (
-	toldFailing = `
+	mailedFailing = `
 UPDATE notices
 SET told_at = $3
 WHERE ws = $1 AND sub = $2`
-	toldOff = `
+	mailedOff = `
 UPDATE notices
 SET off_at = $3
 WHERE ws = $1 AND sub = $2`
@@ -99,14 +99,14 @@ SET letters_until = CASE WHEN letters_until > $2 THEN letters_until ELSE $2 END 
 WHERE ws = $1`
 )
 
-// ToldNotice records that a mail was sent, that the subscription fails or (off) that it was turned
+// RecordMail records that a mail was sent, that the subscription fails or (off) that it was turned
 // off. It ends the notice unless a newer one has replaced it.
-func (tx *Tx) ToldNotice(n Notice, now time.Time, off bool) error {
-	told := toldFailing
+func (tx *Tx) RecordMail(n Notice, now time.Time, off bool) error {
+	mailed := mailedFailing
 	if off {
-		told = toldOff
+		mailed = mailedOff
 	}
-	return errors.Join(tx.SettleNotice(n), tx.exec(told, n.ws, n.sub, now),
+	return errors.Join(tx.SettleNotice(n), tx.exec(mailed, n.ws, n.sub, now),
 		tx.exec(countLetter, n.ws, now, letterEvery.Milliseconds()))
 }
 

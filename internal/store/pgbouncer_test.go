@@ -3,6 +3,7 @@ package store_test
 import (
 	"testing"
 
+	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/sheaftest/pgbouncertest"
 	"sheaf.dev/internal/sheaftest/pgtest"
 	"sheaf.dev/internal/store"
@@ -14,6 +15,6 @@ func TestStore_ThroughPgbouncer(t *testing.T) {
 	pooler := pgbouncertest.Start(t, pgtest.URL(t), pgbouncertest.Transaction, 8)
 	storetest.Run(t, func(t *testing.T) *store.Store {
 		direct := pgtest.URL(t)
-		return open(t, store.Options{DatabaseURL: pooler.URL(direct), DirectURL: direct})
+		return migrated.Open(t, store.Options{DatabaseURL: pooler.URL(direct), DirectURL: direct})
 	})
 }

@@ -36,6 +36,15 @@ func (r *Reader) Project(ws sheaf.WorkspaceID, id sheaf.ProjectID) (sheaf.Projec
 	return p, err
 }
 
+// CheckProject returns NotFound unless the workspace has the project. It reads only the primary key.
+func (r *Reader) CheckProject(ws sheaf.WorkspaceID, id sheaf.ProjectID) error {
+	n, err := r.count(`SELECT 1 FROM projects WHERE ws = $1 AND id = $2`, ws, id)
+	if err == nil && n == 0 {
+		err = sheaf.Missing("project")
+	}
+	return err
+}
+
 const selectProjectWith = `
 SELECT ` + ProjectColumns + `
 FROM projects
@@ -180,20 +189,20 @@ func (tx *Tx) UpdateProject(ws sheaf.WorkspaceID, before, p sheaf.Project) error
 		set.to("name", p.Name)
 		set.to("name_folded", Fold(p.Name))
 	}
-	if !sameID(p.FolderID, before.FolderID) {
+	if !sheaf.SameID(p.FolderID, before.FolderID) {
 		set.to("folder_id", p.FolderID)
 	}
 	if p.SortOrder != before.SortOrder {
 		set.to("sort_order", p.SortOrder)
 	}
-	if !sameID(p.ExternalID, before.ExternalID) {
+	if !sheaf.SameID(p.ExternalID, before.ExternalID) {
 		set.to("external_id", p.ExternalID)
 	}
 	err := set.update(tx, "projects", ws, p.ID)
 	if err != nil {
 		return fmt.Errorf("update project %s: %w", p.ID, err)
 	}
-	if sameID(before.FolderID, p.FolderID) {
+	if sheaf.SameID(before.FolderID, p.FolderID) {
 		return nil
 	}
 	if err := tx.countProjects(ws, before.FolderID, -1); err != nil {
@@ -201,8 +210,6 @@ func (tx *Tx) UpdateProject(ws sheaf.WorkspaceID, before, p sheaf.Project) error
 	}
 	return tx.countProjects(ws, p.FolderID, +1)
 }
-
-func sameID[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
 const countProjects = `
 UPDATE folders

@@ -10,11 +10,13 @@ import (
 // CountQueue.
 type Queue struct {
 	Waiting int64 // waiting for their first attempt or a retry
-	Due     int64 // those of Waiting that are due
+	Due     int64 // waiting deliveries that are due
 	Sending int64
 	Held    int64
 	// Oldest is the due time of the delivery that has been due longest; nil if none is due.
 	Oldest *time.Time
+	// Lanes is the number of subscriptions: what it cost to count.
+	Lanes int64
 }
 
 // Each count uses an index that contains only the rows to count, or goes lane by lane.
@@ -39,13 +41,16 @@ FROM (
 )
 
 // CountQueue counts the unfinished deliveries at time now, each state up to `most`. It reads no
-// more than that, however many wait. Oldest is exact.
+// more than that, however many wait, and every lane. Oldest is exact.
 func (r *Reader) CountQueue(now time.Time, most int) (q Queue, err error) {
 	err = r.query(countDue, func(w *row) { q.Waiting, q.Due = w.Int(), w.Int() }, most, now)
 	if err != nil {
 		return q, err
 	}
 	if q.Sending, err = r.count(countSending, most); err != nil {
+		return q, err
+	}
+	if q.Lanes, err = r.count(`SELECT COUNT(*) FROM lanes`); err != nil {
 		return q, err
 	}
 	lanes, err := all(r, laneTails, func(w *row) lane {
@@ -130,20 +135,19 @@ func (r *Reader) DueLanes() (map[sheaf.SubscriptionID]time.Time, error) {
 
 // freshLanes returns the statement that finds, for each active lane of `lanes`, since when its
 // first fresh delivery above the cursor has been waiting. MATERIALIZED makes PostgreSQL read one
-// row per lane.
+// row per lane. Only a lane in which something waits costs a read of its subscription.
 func freshLanes(lanes string) string {
 	return `
 WITH q AS MATERIALIZED (
-  SELECT s.id, l.ws, l.recovered_to, l.recovered_at, (
+  SELECT l.ws, l.sub, l.recovered_to, l.recovered_at, (
     SELECT number
     FROM deliveries
     WHERE deliveries.ws = l.ws AND deliveries.sub = l.sub AND number > l.cursor AND ` + fresh + ` AND NOT ` + leased + `
     ORDER BY number
     LIMIT 1) AS number
   FROM (` + lanes + `) AS l
-  JOIN subscriptions s ON s.sub = l.sub
   WHERE l.active = 1)
-SELECT q.id, CASE WHEN q.number <= q.recovered_to THEN q.recovered_at ELSE (SELECT e.at FROM events e WHERE e.ws = q.ws AND e.number = q.number) END
+SELECT (SELECT s.id FROM subscriptions s WHERE s.sub = q.sub), CASE WHEN q.number <= q.recovered_to THEN q.recovered_at ELSE (SELECT e.at FROM events e WHERE e.ws = q.ws AND e.number = q.number) END
 FROM q
 WHERE q.number IS NOT NULL`
 }

@@ -46,7 +46,7 @@ func (o *Outcome) attempted(active bool) sheaf.Attempted {
 // identifies and dates (health.go).
 func (tx *Tx) Record(outcomes []Outcome, stamp Stamp) error {
 	tx.note.Recorded = true
-	told, err := tx.lockTold(outcomes)
+	logs, err := tx.lockHealthLogs(outcomes)
 	if err != nil {
 		return err
 	}
@@ -89,12 +89,12 @@ func (tx *Tx) Record(outcomes []Outcome, stamp Stamp) error {
 		return fmt.Errorf("record deliveries: %w", err)
 	}
 	for _, o := range rest {
-		if err := tx.recordOne(o, targets[o.Subscription], told, kept); err != nil {
+		if err := tx.recordOne(o, targets[o.Subscription], logs, kept); err != nil {
 			return fmt.Errorf("record delivery %s: %w", o.Delivery, err)
 		}
 	}
 	failpoint.Pass(failpoint.Recording)
-	if err := tx.tell(told, stamp); err != nil {
+	if err := tx.appendHealth(logs, stamp); err != nil {
 		return fmt.Errorf("tell of subscriptions: %w", err)
 	}
 	return tx.closeLeases(closed, leases)
@@ -139,7 +139,7 @@ func (tx *Tx) recordArrived(outcomes []*Outcome, kept func(*Outcome)) error {
 
 // recordOne writes an outcome that may change its subscription or lane. t is nil if the
 // subscription was deleted; then nothing is written.
-func (tx *Tx) recordOne(o *Outcome, t *target, told map[sheaf.WorkspaceID]*telling, kept func(*Outcome)) error {
+func (tx *Tx) recordOne(o *Outcome, t *target, logs map[sheaf.WorkspaceID]*healthLog, kept func(*Outcome)) error {
 	if t == nil {
 		return nil
 	}
@@ -172,21 +172,21 @@ func (tx *Tx) recordOne(o *Outcome, t *target, told map[sheaf.WorkspaceID]*telli
 	if next.Due != nil {
 		tx.note.due(o.Workspace, o.Subscription)
 	}
-	if err := tx.judge(o, &a, t, told[o.Workspace]); err != nil || !again {
+	if err := tx.judge(o, &a, t, logs[o.Workspace]); err != nil || !again {
 		return err
 	}
 	return tx.sendOnceMore(o, &t.lane)
 }
 
 // judge applies the failure policy to the subscription.
-func (tx *Tx) judge(o *Outcome, a *sheaf.Attempted, t *target, told *telling) error {
+func (tx *Tx) judge(o *Outcome, a *sheaf.Attempted, t *target, log *healthLog) error {
 	before := t.Subscription
 	changed, deactivated := a.Subscription(&t.Subscription)
 	if !changed {
 		return nil
 	}
-	if event, is := sheaf.Told(&before, &t.Subscription); is && told != nil {
-		told.tales = append(told.tales, tale{event, t.Subscription, &t.lane})
+	if event, is := sheaf.HealthChange(&before, &t.Subscription); is && log != nil {
+		log.changes = append(log.changes, healthChange{event, t.Subscription, &t.lane})
 	}
 	if o.Deactivated = deactivated; deactivated {
 		tx.note.Changed = append(tx.note.Changed, t.ID)

@@ -16,11 +16,12 @@ import (
 type Findable struct {
 	Type        sheaf.SearchType
 	ID          string
-	Title       string // for a project or a folder, its name
+	Title       string // title of a document; name of a project or a folder
 	Description string
 	Content     string
-	Project     *sheaf.ProjectID // of a document; nil otherwise
-	Folder      *sheaf.FolderID  // of a project, or the parent of a folder; nil otherwise
+	Project     *sheaf.ProjectID  // project of a document; nil otherwise
+	Folder      *sheaf.FolderID   // folder of a project, or parent of a folder; nil otherwise
+	Parent      *sheaf.DocumentID // document above a document; nil otherwise
 	UpdatedAt   time.Time
 }
 
@@ -34,7 +35,7 @@ SELECT id, name, NULL, parent_id, updated_at
 FROM folders
 WHERE ws = {workspace} AND id = {wanted}`),
 	sheaf.SearchDocument: newFindable(`
-SELECT id, title, description, project_id, updated_at, ` + TextColumns + `
+SELECT id, title, description, project_id, updated_at, parent_id, ` + TextColumns + `
 FROM documents
 LEFT JOIN texts ON texts.ws = documents.ws AND texts.document_id = documents.id AND texts.hash = documents.content_hash
 WHERE documents.ws = {workspace} AND documents.id = {wanted} AND deleted_at IS NULL`),
@@ -53,6 +54,7 @@ func scanFindable(t sheaf.SearchType, w *row) (f Findable, err error) {
 	}
 	f.UpdatedAt = w.Time()
 	if t == sheaf.SearchDocument {
+		f.Parent = optID[sheaf.DocumentID](w)
 		f.Content, err = ScanText(w)
 	}
 	return f, err

@@ -50,7 +50,8 @@ WHERE s.hash = {hash} AND m.ws = {ws}`, "", "hash bytes", "ws int")
 	touchSessions = engine.NewBulk(`
 UPDATE sessions
 SET seen_at = {seen}
-WHERE hash = {hash} AND seen_at < {seen}`, "", "hash bytes", "seen int")
+{rows}
+WHERE sessions.hash = {hash} AND sessions.seen_at < {seen}`, "", "hash bytes", "seen int")
 )
 
 // Visit is a page that somebody has open: the hash of the session's token, and the workspace.

@@ -168,7 +168,7 @@ func (s *Store) committing(notes []any) (settle func(committed bool)) {
 		s.numbers.learn(learned)
 		s.announce(note)
 		if s.neighbours != nil {
-			s.neighbours.tell(note)
+			s.neighbours.queue(note)
 		}
 	}
 }
@@ -255,9 +255,9 @@ func (s *Store) writeIn(ctx context.Context, ws sheaf.WorkspaceID, write func(co
 	return write(ctx, s.writing(fn))
 }
 
-// TurnOfHeavy waits until no other multi-transaction cascade of the workspace is running. The
+// LockCascade waits until no other multi-transaction cascade of the workspace is running. The
 // caller must call leave when its own has ended.
-func (s *Store) TurnOfHeavy(ctx context.Context, ws sheaf.WorkspaceID) (leave func(), err error) {
+func (s *Store) LockCascade(ctx context.Context, ws sheaf.WorkspaceID) (leave func(), err error) {
 	return s.turns.Acquire(ctx, string(ws))
 }
 

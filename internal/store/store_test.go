@@ -26,28 +26,12 @@ func TestStore_SQLite(t *testing.T) {
 
 func TestStore_PostgreSQL(t *testing.T) { storetest.Run(t, openPostgres) }
 
-func openSQLite(t *testing.T) *store.Store { return open(t, store.Options{Folder: migrated.Folder(t)}) }
-
-func openPostgres(t *testing.T) *store.Store {
-	return open(t, store.Options{DatabaseURL: migrated.URL(t)})
+func openSQLite(t *testing.T) *store.Store {
+	return migrated.Open(t, store.Options{Folder: migrated.Folder(t)})
 }
 
-// open returns a migrated store that is closed when the test ends.
-func open(t testing.TB, o store.Options) *store.Store {
-	t.Helper()
-	if err := store.Migrate(context.Background(), o); err != nil {
-		t.Fatal(err)
-	}
-	s, err := store.Open(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	return s
+func openPostgres(t *testing.T) *store.Store {
+	return migrated.Open(t, store.Options{DatabaseURL: migrated.URL(t)})
 }
 
 // The writer of SQLite lets workspaces take turns, so every write for a workspace must name it.

@@ -27,8 +27,8 @@ const inEscaped = 1 << 31
 
 // scope is one open object.
 type scope struct {
-	first   int      // where its names begin in spans
-	escaped int      // where they begin in escaped
+	first   int      // index of its first name in spans
+	escaped int      // index of its first name in escaped
 	table   []uint32 // open addressing by hash: 1 + index into spans, or 0; unused while the names are few
 }
 
@@ -58,7 +58,7 @@ func (n *names) reset(body []byte) {
 // open begins an object.
 func (n *names) open() {
 	if len(n.scopes) < cap(n.scopes) {
-		n.scopes = n.scopes[:len(n.scopes)+1] // with the table of the last object that was this deep
+		n.scopes = n.scopes[:len(n.scopes)+1] // reuses the table of the last object at this depth
 	} else {
 		n.scopes = append(n.scopes, scope{})
 	}

@@ -28,7 +28,7 @@ type Object struct {
 // member says where a name and its value lie. Offsets keep a body of a million members small.
 type member struct {
 	name       span
-	value, end uint32 // where the value begins in the body, and where it ends
+	value, end uint32 // offsets of the value in the body
 }
 
 // ParseObject reads a body that is one JSON object. Every error is a *FieldError: an empty body, a
@@ -83,9 +83,9 @@ const maxPooled = 64 << 10
 // of its methods begins where the one before ended.
 type reader struct {
 	d     jsontext.Decoder
-	buf   bytes.Buffer // what d reads: the body, without copying it
+	buf   bytes.Buffer // the body, not copied; d reads it
 	body  []byte
-	names names // of the objects that are open
+	names names // names of the open objects
 	nul   bool  // the body contains \u0000 somewhere, so that every string must be looked at
 }
 
@@ -156,7 +156,7 @@ func (r *reader) value() error {
 	return err
 }
 
-// object passes over an object, and looks at all that is in it.
+// object skips an object and checks everything in it.
 func (r *reader) object() error {
 	if err := r.begin(); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (r *reader) object() error {
 	return r.end()
 }
 
-// array passes over an array, and looks at all that is in it.
+// array skips an array and checks everything in it.
 func (r *reader) array() error {
 	if err := r.begin(); err != nil {
 		return err

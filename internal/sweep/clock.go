@@ -39,7 +39,7 @@ const (
 // clock is what this process remembers between two sweeps. Only the sweep itself uses it, and only
 // one runs at a time, so it needs no lock.
 type clock struct {
-	stored   store.SweepClock // what the store had at the last look, or was given then
+	stored   store.SweepClock // values in the store after the last poll
 	storedAt time.Duration    // Elapsed when this process first saw stored
 	known    bool             // stored and storedAt are set
 
@@ -54,7 +54,7 @@ type clock struct {
 type view struct {
 	now   time.Time
 	ahead time.Duration // how far the clock is ahead of the expected time; negative if it is behind
-	ran   time.Duration // how long servers have run since the clock was last trusted, or set
+	ran   time.Duration // time that servers have run since the clock was last trusted or set
 }
 
 // slack returns how far ahead a clock may be for a chore that keeps things for `keep`.
@@ -65,9 +65,9 @@ func (v view) believed(keep time.Duration) bool {
 	return v.ahead <= slack(keep) || v.ran >= slack(keep)
 }
 
-// look compares the clock with the expected time. If the result differs enough from the stored
+// checkClock compares the clock with the expected time. If the result differs enough from the stored
 // state, it stores the new state for the next sweep.
-func (s *Sweeper) look(ctx context.Context) (view, error) {
+func (s *Sweeper) checkClock(ctx context.Context) (view, error) {
 	// Round drops the monotonic reading: only the wall clock counts here.
 	now, at := s.Now().Round(0), s.Elapsed()
 	var last store.SweepClock
@@ -99,7 +99,7 @@ func (s *Sweeper) look(ctx context.Context) (view, error) {
 	if !s.doubts(v) {
 		next = store.SweepClock{Trusted: later(last.Trusted, now)}
 		if last.Trusted.Sub(now) > leastSlack {
-			next = s.behind(last.Trusted, v)
+			next = s.clockBehind(last.Trusted, v)
 		}
 	}
 	if found && !set && next.Trusted.Sub(last.Trusted) < noteEvery && next.Ran-last.Ran < noteEvery && next.Ran >= last.Ran {
@@ -108,11 +108,11 @@ func (s *Sweeper) look(ctx context.Context) (view, error) {
 	return v, s.note(ctx, next, at)
 }
 
-// behind returns what to trust while the clock shows a time before the trusted one. A machine
+// clockBehind returns what to trust while the clock shows a time before the trusted one. A machine
 // without a battery starts like this and is soon corrected, so the trusted time stays at first. But
 // if servers have run like this for long, the trusted time was in the future. It is dropped,
 // because otherwise the next clock that is ahead would look right.
-func (s *Sweeper) behind(trusted time.Time, v view) store.SweepClock {
+func (s *Sweeper) clockBehind(trusted time.Time, v view) store.SweepClock {
 	if v.ran < s.Retention/4 {
 		return store.SweepClock{Trusted: trusted, Ran: v.ran}
 	}
@@ -153,9 +153,9 @@ func (s *Sweeper) note(ctx context.Context, c store.SweepClock, at time.Duration
 	return nil
 }
 
-// tell logs that the clock is not trusted, at once and then every hour, and when it is trusted
+// logClock logs that the clock is not trusted, at once and then every hour, and when it is trusted
 // again.
-func (s *Sweeper) tell(v view) {
+func (s *Sweeper) logClock(v view) {
 	c := &s.clock
 	doubtful := s.doubts(v)
 	s.doubted.Store(doubtful)

@@ -148,7 +148,7 @@ func TestClock_ShortJumpsAreBelieved(t *testing.T) {
 		y.setAhead(6 * day)
 		y.sweep()
 		if log, _ := y.kept(); log {
-			y.Error("the log is kept after 31 days, of which 6 the server was off")
+			y.Error("the log is kept after 31 days, though the server was off for only 6")
 		}
 	})
 }

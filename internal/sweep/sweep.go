@@ -59,7 +59,7 @@ type Config struct {
 	// MostTrash is the largest number of trashed documents kept per workspace. 0: there is no
 	// limit.
 	MostTrash int
-	Retention time.Duration // for events and deliveries, and for keys that are revoked or expired
+	Retention time.Duration // how long events, deliveries, and revoked or expired keys are kept
 	// TrashRetention is how long trashed documents are kept. 0: forever.
 	TrashRetention time.Duration
 	// VersionRetention is how long old versions of a document are kept, besides the newest. 0:
@@ -138,16 +138,16 @@ func (s *Sweeper) media(ctx context.Context) error {
 // rows does the chores of the store. Deliveries go before their events, because they need them to
 // be sent.
 func (s *Sweeper) rows(ctx context.Context) error {
-	v, err := s.look(ctx)
+	v, err := s.checkClock(ctx)
 	if err != nil {
 		return err
 	}
-	s.tell(v)
+	s.logClock(v)
 	if err := s.drain(ctx, func(tx *store.Tx) (int64, error) { return tx.DeleteOrphans(batch) }); err != nil {
 		return err
 	}
 	for _, chore := range []struct {
-		keep time.Duration // how long it keeps things
+		keep time.Duration // how long records are kept
 		do   func(tx *store.Tx, now time.Time) (int64, error)
 	}{
 		{sheaf.AnswersKept, func(tx *store.Tx, now time.Time) (int64, error) {

@@ -25,6 +25,7 @@ import (
 
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/pgtest"
+	"sheaf.dev/internal/sheaftest/proctest"
 	"sheaf.dev/internal/sheaftest/proof"
 )
 
@@ -63,7 +64,8 @@ func run(long bool, only, table string) error {
 	if err != nil {
 		return err
 	}
-	env := append(append(os.Environ(), cluster.Env()...), sheaftest.EnvRequire+"=1", proof.EnvLevel+"="+level(long))
+	env := append(append(os.Environ(), cluster.Env()...), sheaftest.EnvRequire+"=1", proof.EnvLevel+"="+level(long),
+		proctest.EnvPrograms+"="+folder)
 	out, err := os.Create(table)
 	if err != nil {
 		return errors.Join(err, cluster.Close())

@@ -36,10 +36,10 @@ const edited = await call("edit_document", { document_id: id, edits: [{ old: "Ad
 assert.equal(edited.facts.revision, 2);
 const late = await call("rewrite_document", { document_id: id, revision: 1, content: "mine" });
 assert.ok(late.refused);
-assert.match(late.facts.error, /somebody else was faster/);
+assert.match(late.facts.error, /was changed after you read revision 1/);
 const wrong = await call("read_document", { id });
 assert.ok(wrong.refused);
-assert.match(wrong.facts.error, /it takes document_id/);
+assert.match(wrong.facts.error, /which takes document_id/);
 
 const resource = await client.readResource({ uri: `sheaf://document/${id}` });
 assert.equal(resource.contents[0].text, "# Runbook\n\nCall Grace.\n");

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	backupfile "sheaf.dev/internal/backup"
 	"sheaf.dev/internal/sheaftest/proof"
-	sheafstore "sheaf.dev/internal/store"
 )
 
 // A file with one flipped bit, with its end cut off or with something appended is refused before
@@ -63,7 +63,7 @@ func (s *store) backup(t *testing.T, flags ...string) []byte {
 
 // taken reports whether the check that comes before a restore takes the file.
 func taken(file []byte) bool {
-	_, err := sheafstore.CheckBackup(bytes.NewReader(file))
+	_, err := backupfile.Check(bytes.NewReader(file))
 	return err == nil
 }
 

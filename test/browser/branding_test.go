@@ -28,7 +28,7 @@ func (b *tab) color(value string) {
 // painted waits until a part of the dark preview has a colour.
 func (b *tab) painted(part, property, rgb string) {
 	b.t.Helper()
-	b.until(part+" in "+rgb, fmt.Sprintf("document.querySelector('.look.dark %s') && getComputedStyle(document.querySelector('.look.dark %s')).%s === %q", part, part, property, rgb))
+	b.until(part+" in "+rgb, fmt.Sprintf("document.querySelector('.branded.dark %s') && getComputedStyle(document.querySelector('.branded.dark %s')).%s === %q", part, part, property, rgb))
 }
 
 // drawing is a small picture of a letter-like mark, as a PNG.
@@ -61,12 +61,12 @@ func TestBranding_IsMadePreviewedMovedAndChosen(t *testing.T) {
 	b.arrive("New branding")
 	b.fill("[name=name]", "Acme")
 	b.color("#ffcc00")
-	b.painted(".look-bar", "backgroundColor", "rgb(255, 204, 0)")
-	b.painted(".look-bar", "color", "rgb(0, 0, 0)")
+	b.painted(".brand-bar", "backgroundColor", "rgb(255, 204, 0)")
+	b.painted(".brand-bar", "color", "rgb(0, 0, 0)")
 	b.click("label:has([value=serif])")
 	b.fill("[name=footer]", "© Acme <b>2026</b>")
-	b.until("the footer in the preview", "document.querySelector('.look.light .look-foot')?.textContent === '© Acme <b>2026</b>'")
-	b.until("the letters of the preview", "getComputedStyle(document.querySelector('.look.light')).fontFamily.includes('Georgia')")
+	b.until("the footer in the preview", "document.querySelector('.branded.light .brand-foot')?.textContent === '© Acme <b>2026</b>'")
+	b.until("the letters of the preview", "getComputedStyle(document.querySelector('.branded.light')).fontFamily.includes('Georgia')")
 	// A logo comes by an upload, is chosen by it, and is seen at once.
 	logo := filepath.Join(t.TempDir(), "logo.png")
 	if err := os.WriteFile(logo, drawing(t), 0o600); err != nil {
@@ -74,12 +74,12 @@ func TestBranding_IsMadePreviewedMovedAndChosen(t *testing.T) {
 	}
 	b.do(chromedp.SetUploadFiles("[data-logo-upload] input", []string{logo}))
 	b.see(".logos label:has(:checked) img[alt='logo.png']")
-	b.until("the logo in the preview", "document.querySelector('.look.light .look-bar img')?.complete")
+	b.until("the logo in the preview", "document.querySelector('.branded.light .brand-bar img')?.complete")
 	b.shot("branding-form")
 	b.click("=Make the branding")
 	b.arrive("Acme")
-	b.see(".look.light .look-bar img")
-	b.painted(".look-bar", "backgroundColor", "rgb(255, 204, 0)")
+	b.see(".branded.light .brand-bar img")
+	b.painted(".brand-bar", "backgroundColor", "rgb(255, 204, 0)")
 	b.shot("branding")
 
 	// Into a folder, by dragging it and by its menu.
@@ -138,8 +138,8 @@ func TestBranding_WorksWithoutScripts(t *testing.T) {
 	b.fill("[name=name]", "Plain")
 	b.click("label:has([value=mono])")
 	b.click("=Make the branding")
-	b.await("document.querySelector('h1')?.innerText === 'Plain' && getComputedStyle(document.querySelector('.look.light')).fontFamily.includes('monospace') && " +
-		"getComputedStyle(document.querySelector('.look.dark .look-bar')).backgroundColor === 'rgb(37, 99, 235)'")
+	b.await("document.querySelector('h1')?.innerText === 'Plain' && getComputedStyle(document.querySelector('.branded.light')).fontFamily.includes('monospace') && " +
+		"getComputedStyle(document.querySelector('.branded.dark .brand-bar')).backgroundColor === 'rgb(37, 99, 235)'")
 }
 
 // created makes something by the API, and returns a field of it.

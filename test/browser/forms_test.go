@@ -83,7 +83,7 @@ func TestForms_WhatIsWrongStandsAtItsField(t *testing.T) {
 // names, and sees the step ticked off by itself.
 func (b *tab) importAsThePageSays(s *service) {
 	b.t.Helper()
-	says, _ := ask[string](b, "[...document.querySelectorAll('.steps li')].find((l) => l.textContent.includes('Bring a folder')).textContent")
+	says, _ := ask[string](b, "[...document.querySelectorAll('.steps li')].find((l) => l.textContent.includes('Import a folder')).textContent")
 	line, _ := ask[string](b, "document.querySelector('.steps code').textContent")
 	variable, words := regexp.MustCompile(`SHEAF_\w+`).FindString(says), strings.Fields(line)
 	folder := b.t.TempDir()
@@ -99,7 +99,7 @@ func (b *tab) importAsThePageSays(s *service) {
 		b.t.Fatalf("%s with the key in %s: %v: %s", line, variable, err, out)
 	}
 	// It may have been the last one that was left to do: then all of them are gone.
-	b.until("the step", "!document.querySelector('.steps') || [...document.querySelectorAll('.steps li.done')].some((l) => l.textContent.includes('Bring a folder'))")
+	b.until("the step", "!document.querySelector('.steps') || [...document.querySelectorAll('.steps li.done')].some((l) => l.textContent.includes('Import a folder'))")
 }
 
 // stepsDone fails the test unless the first page has ticked off n of the first steps.

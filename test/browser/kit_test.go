@@ -4,7 +4,8 @@
 // A test opens a tab, acts in it with click, fill, choose and drag, and waits
 // with see for what a person would wait for. Nothing sleeps. Whatever the
 // browser complains about on its console, a blocked style or script too, fails
-// the test. shot writes a picture in light and in dark into out, for a person.
+// the test. With -pictures, shot writes a picture in light and in dark into out,
+// for a person.
 package browser
 
 import (

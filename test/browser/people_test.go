@@ -90,7 +90,8 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.until("the move", "document.querySelector('.crumbs').innerText.includes('Products')")
 
 	// Delete a document and bring it back.
-	b.click("=Delete Our tools")
+	b.click("=Actions for the document Our tools")
+	b.click("#row-menu .danger")
 	b.see("dialog .danger")
 	b.shot("document-delete")
 	b.click("=Delete the document")
@@ -115,7 +116,7 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.click("#tree .row[data-name=Handbook] a")
 	b.arrive("Handbook")
 	b.click("=Delete")
-	b.read("4 documents stay, and are in no project then.")
+	b.read("4 documents stay, without a project.")
 	b.shot("project-delete")
 	b.click("=Delete the project")
 	b.arrive("My workspace")
@@ -207,7 +208,7 @@ func TestConsole_InvitingSomebody(t *testing.T) {
 	owner.shot("invitation-closed")
 	owner.open("/w/nowhere")
 	owner.arrive("Nothing here")
-	owner.shot("sorry")
+	owner.shot("error")
 
 	bob.click("button.avatar")
 	bob.shot("menu")
@@ -223,7 +224,8 @@ func TestConsole_InvitingSomebody(t *testing.T) {
 	bob.arrive("My workspace")
 }
 
-// Two owners rename the workspace at once: the second sees both names and chooses, by the keyboard alone.
+// Two owners rename the workspace at once: the second sees both names and chooses, by the keyboard
+// alone.
 func TestSettings_OfTwoWhoRenameTheSecondChooses(t *testing.T) {
 	t.Parallel()
 	s := startService(t)

@@ -2,13 +2,19 @@ package browser
 
 import (
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
+
+// pictures are for people, and no test reads them: without the flag only those of failed tests are
+// written. ./scripts/screenshots sets it.
+var pictures = flag.Bool("pictures", false, "write pictures of the pages into out")
 
 // shot writes what the window shows, in light and in dark, and as it is on a
 // phone. The page must be accessible in all of them, have its times in the
@@ -105,6 +111,9 @@ func (b *tab) savePacked(name string) {
 
 func (b *tab) write(name string, fast bool) {
 	b.t.Helper()
+	if !*pictures && !strings.HasPrefix(name, "failed-") {
+		return
+	}
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	picture, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{OptimizeForSpeed: &fast})

@@ -18,7 +18,7 @@ const (
 	maxLiveNodes = 40        // that a change touches in it
 )
 
-// bulk adds 10,000 projects and 1,000 folders to the workspace: ten folders at the top, 90 in the first
+// bulk adds 10,000 projects, 1,000 folders and 10,000 documents to the workspace: ten folders at the top, 90 in the first
 // of them, and 900 in the first of those. Each holds projects, and as many again are at the top.
 func (s *service) bulk(workspace string) {
 	s.t.Helper()
@@ -46,6 +46,14 @@ func (s *service) bulk(workspace string) {
 			folder = quote(id(1, 10))
 		}
 		fmt.Fprintf(&lines, `{"kind":"project","id":%q,"name":"Project %05d","icon":"rocket","color":"#2563eb","description":"What everybody should know about it","folder_id":%s}`+"\n", id(2, n), n, folder)
+	}
+	// And 10,000 documents in a project: half of them at its top, the others below one of each level.
+	for n := range 10_000 {
+		below := map[int]string{0: quote(id(3, 0)), 1: quote(id(3, 1)), 2: quote(id(3, 2501)), 3: quote(id(3, 5001)), 4: quote(id(3, 2))}[min(n/2500, 3)+n/9000]
+		if n%2 == 0 {
+			below = "null"
+		}
+		fmt.Fprintf(&lines, `{"kind":"document","id":%q,"title":"Document %05d","project_id":%q,"parent_id":%s}`+"\n", id(3, n), n, id(2, 1), below)
 	}
 	lines.WriteString(`{"kind":"end"}` + "\n")
 	file := filepath.Join(s.t.TempDir(), "bulk.ndjson")
@@ -97,6 +105,32 @@ func TestScale_TenThousandProjects(t *testing.T) {
 	b.branches()
 	b.lists()
 	b.pickers(s, workspace)
+	b.documentTree(workspace)
+}
+
+// documentTree opens a project with 10,000 documents, level by level. If there is no room for more rows, what was opened first is closed.
+func (b *tab) documentTree(workspace string) {
+	b.t.Helper()
+	b.open("/w/" + workspace + "/projects/0198c0de-0002-7000-8000-000000000001")
+	b.arrive("Project 00001")
+	b.read("10000 documents")
+	b.read("1 to 30 of 5000 documents")
+	b.light("a project of 10,000 documents")
+	rows := func(n int) {
+		b.t.Helper()
+		b.until(fmt.Sprint(n, " rows"), fmt.Sprint("[...document.querySelectorAll('#tree-documents .row')].filter((r) => r.checkVisibility()).length === ", n))
+	}
+	for i, name := range []string{"00000", "00001", "02501", "05001"} {
+		b.click("#tree-documents .row[data-name='Document " + name + "'] .twist")
+		rows(60 + 30*i)
+	}
+	b.light("its tree, as full as it gets")
+	b.shot("scale-documents")
+	b.open("/w/" + workspace + "/projects/0198c0de-0002-7000-8000-000000000001")
+	rows(150)
+	b.light("the same, from the server")
+	b.click("#tree-documents .row[data-name='Document 00002'] .twist")
+	rows(60)
 }
 
 // pickers opens the editor of a document whose project is not among the first choices. It is selected
@@ -182,7 +216,7 @@ func (b *tab) lists() {
 	b.until("the reader at the field", "document.activeElement.name === 'q'")
 	b.picture("scale-narrowed")
 	b.fill("[data-narrowing] [name=q]", "no such thing")
-	b.read("Nothing is called so")
+	b.read("Nothing has this name")
 	b.fill("[data-narrowing] [name=q]", " ")
 	b.read("1 to 50 of")
 	b.keys(kb.Tab)

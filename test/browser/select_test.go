@@ -161,7 +161,7 @@ func TestSelect_DraggedBetweenTwoRows(t *testing.T) {
 	b.until("the order of the folders", treeFolders+" === 'Docs Zoo Company'")
 	s.arranged("folder", "parent_id=null&entity_type=project", "Docs", "Zoo", "Company")
 	b.undo("Zoo has another place.")
-	b.until("the order of before", treeFolders+" === 'Docs Company Zoo'")
+	b.until("the previous order", treeFolders+" === 'Docs Company Zoo'")
 }
 
 // undo reads what the toast says of an act, and presses the one button there that takes it back. Such a toast stays until something else

@@ -54,6 +54,53 @@ func TestShare_IsMadeAndRead(t *testing.T) {
 	b.readable("share-nothing")
 }
 
+// D164: a reader finds the way through the tree of a shared project: a branch is opened, a page of it
+// is read, and on a narrow screen a button opens the tree.
+func TestShare_TreeOfAProject(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	project := s.created("/api/v1/projects", map[string]any{"name": "Handbook"}, "id")
+	in := func(title string, parent any) string {
+		return s.created("/api/v1/documents", map[string]any{"title": title, "project_id": project, "parent_id": parent, "content": sample + "\n## And then\n\nMore.\n\n## In the end\n\nEnough.\n"}, "id")
+	}
+	guide := in("Guide", nil)
+	install := in("Install", guide)
+	in("On Debian", install)
+	in("Upgrade", guide)
+	appendix := in("Appendix", nil)
+	link := s.created("/api/v1/shares", map[string]any{"resource_type": "project", "resource_id": project}, "url")
+	b.open(link)
+	b.see(".contents .level3")
+	b.readable("share-contents")
+	b.open(link + "/" + appendix)
+	b.see(".tree [aria-current=page]")
+	b.click(".tree summary")
+	b.click(".tree details[open] details summary")
+	b.clickAway("=On Debian")
+	b.see(".path")
+	b.readable("share-tree")
+	b.printed("share-tree")
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+		t.Fatal(err)
+	}
+	if seen, ok := ask[string](b, `[...document.querySelectorAll(".tree, .path, .bar, .neighbours")].filter((e) => e.checkVisibility()).map((e) => e.className).join()`); !ok || seen != "" {
+		t.Errorf("on paper there is %s", seen)
+	}
+	b.prefer("light")
+	b.phone()
+	b.until("the tree is folded away", `!document.querySelector(".tree").checkVisibility()`)
+	b.click("=Pages")
+	b.until("the tree is open", `document.querySelector(".tree").checkVisibility()`)
+	b.accessible("the tree on a phone")
+	b.save("share-tree-phone-open")
+	b.clickAway(".tree a[href$='" + guide + "']")
+	b.until("another page", `document.querySelector("h1").textContent === "Guide"`)
+	if scripts, _ := ask[float64](b, "document.scripts.length"); scripts != 0 {
+		t.Errorf("the page has %v scripts", scripts)
+	}
+}
+
 // readable takes pictures of a page for readers, in light, in dark and on a phone. It must be accessible
 // in all of them.
 func (b *tab) readable(name string) {
@@ -76,7 +123,7 @@ func (b *tab) printed(name string) {
 	if err == nil && len(paper.Data) < 1000 {
 		b.t.Errorf("%s on paper has %d bytes", name, len(paper.Data))
 	}
-	if err == nil {
+	if err == nil && *pictures {
 		err = os.WriteFile(filepath.Join("out", name+".pdf"), paper.Data, 0o644)
 	}
 	if err == nil {

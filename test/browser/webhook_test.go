@@ -211,7 +211,7 @@ func (b *tab) narrow(document string) {
 	b.click("[name=add]")
 	b.see("[name=remove]")
 	b.click("[name=remove]")
-	b.read("It hears of everything.")
+	b.read("It gets all events.")
 	b.follow(".crumbs li:last-child a", "#webhook h1 .badge")
 	b.badge("active")
 }
@@ -257,7 +257,7 @@ func (b *tab) lookAtActivity(s *service, key string) {
 	b.click("=Only this: Letter 2")
 	b.until("the feed of one document", "document.querySelectorAll('.feed li').length === 1")
 	b.click(".feed a")
-	b.read("What became of it")
+	b.read("Its deliveries")
 	b.see("a[href*='/deliveries/']")
 	b.shot("event")
 }
@@ -343,7 +343,7 @@ func TestConsole_AWebhookFailsAndIsRepaired(t *testing.T) {
 	b.see("button[aria-busy=true]")
 	b.read("Working…")
 	close(thought)
-	b.read("The endpoint took it: 200")
+	b.read("The endpoint accepted it: 200")
 	b.gone("button[aria-busy=true]")
 	b.shot("webhook-test")
 	b.click("dialog .primary")

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ import (
 func startGo(*testing.T, *site) func(t *testing.T, task object) object {
 	plays := map[string]func(*testing.T, *client.Client, object) object{
 		"create": goCreate, "page": goPage, "stream": goStream, "verify": goVerify,
-		"upload": goUpload, "share": goShare, "refuse": goRefuse, "change": goChange,
+		"upload": goUpload, "share": goShare, "refuse": goRefuse, "change": goChange, "arrange": goArrange,
 	}
 	return func(t *testing.T, task object) object {
 		t.Helper()
@@ -132,6 +133,29 @@ func goRefuse(t *testing.T, c *client.Client, task object) object {
 	var refused *client.Error
 	errors.As(invalid, &refused)
 	return object{"missing": goWord(missing), "invalid": goWord(invalid), "field": refused.Field, "key": goWord(unknown)}
+}
+
+func goArrange(t *testing.T, c *client.Client, task object) object {
+	project := task["project_id"].(string)
+	create := func(title, parent string) client.Document {
+		d, err := c.Documents.Create(t.Context(), client.NewDocument{Title: title, ProjectID: project, ParentID: parent})
+		return must(t, d, err)
+	}
+	tree := func() (out []any) {
+		read, err := c.Projects.Tree(t.Context(), project)
+		for _, e := range must(t, read, err).Data {
+			out = append(out, fmt.Sprint(e.Depth, " ", e.Title))
+		}
+		return out
+	}
+	move := func(id string, to client.DocumentMove) []any {
+		d, err := c.Documents.Move(t.Context(), id, to)
+		must(t, d, err)
+		return tree()
+	}
+	top := create("top", "")
+	first, second := create("first", top.ID), create("second", top.ID)
+	return object{"swapped": move(second.ID, client.DocumentMove{BeforeID: first.ID}), "top": move(first.ID, client.DocumentMove{ParentID: client.Null[string]()})}
 }
 
 func goChange(t *testing.T, c *client.Client, task object) object {

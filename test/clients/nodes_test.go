@@ -1,11 +1,13 @@
 package clients
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +81,59 @@ func TestN8N_TimesAreInTheZoneOfTheWorkflow(t *testing.T) {
 	}
 	if found := node(object{"resource": "event", "operation": "getAll", "filters": object{"since": "2020-11-17T00:00:00"}}); found["id"] == nil {
 		t.Errorf("found %v", found)
+	}
+}
+
+// D160, D161, D162: the nodes create documents at a place of the tree, change it, move them and read the tree.
+func TestN8N_TheTreeOfAProject(t *testing.T) {
+	t.Parallel()
+	act := nodes(t)
+	p := proctest.New(t)
+	key := p.Workspace(t, "tree")
+	server := p.Start(t)
+	node := func(parameters object) (out []object) {
+		t.Helper()
+		got := act(t, object{"act": "execute", "server": server.URL, "key": key, "zone": "UTC", "parameters": parameters})
+		if got["error"] != nil {
+			t.Fatalf("%v: %v", parameters, got["error"])
+		}
+		for _, item := range got["returned"].([]any) {
+			out = append(out, item.(object))
+		}
+		return out
+	}
+	project := node(object{"resource": "project", "operation": "create", "name": "Handbook"})[0]["id"]
+	create := func(title string, fields object) any {
+		t.Helper()
+		fields["project_id"] = project
+		return node(object{"resource": "document", "operation": "create", "title": title, "fields": fields})[0]["id"]
+	}
+	want := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, entry := range node(object{"resource": "project", "operation": "tree", "id": project}) {
+			got = append(got, fmt.Sprint(entry["depth"], " ", entry["title"]))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the tree is %q, want %q", got, want)
+		}
+	}
+	move := func(id any, place object) {
+		t.Helper()
+		node(object{"resource": "document", "operation": "move", "id": id, "fields": place})
+	}
+	top := create("top", object{})
+	first, second := create("first", object{"parent_id": top}), create("second", object{"parent_id": top})
+	zeroth := create("zeroth", object{"sort_order": 0})
+	want("1 zeroth", "1 top", "2 first", "2 second")
+	move(second, object{"before_id": first})
+	move(first, object{"parent_id": ""})
+	want("1 zeroth", "1 top", "2 second", "1 first")
+	node(object{"resource": "document", "operation": "update", "id": zeroth, "fields": object{"parent_id": first}})
+	want("1 top", "2 second", "1 first", "2 zeroth")
+	level := node(object{"resource": "document", "operation": "getAll", "filters": object{"project_id": project, "parent_id": "null", "sort": "sort_order"}})
+	if len(level) != 2 || level[0]["title"] != "top" || level[1]["title"] != "first" {
+		t.Errorf("the top level is %v", level)
 	}
 }
 

@@ -46,6 +46,7 @@ var rows = []struct {
 	{"share", share},
 	{"refuse in classes", refuse},
 	{"change what is read", change},
+	{"arrange a tree", arrange},
 }
 
 func create(t *testing.T, c *cell) {
@@ -191,6 +192,26 @@ func change(t *testing.T, c *cell) {
 	now := c.read(t, c.key, "/api/v1/documents/"+text(document["id"]))
 	if now["title"] != "Second" || now["content"] != "two\n" {
 		t.Errorf("the document is %v", now)
+	}
+}
+
+// arrange: two documents below a third are swapped, and one of them goes to the top level. The client returns the tree after
+// each move.
+func arrange(t *testing.T, c *cell) {
+	project := c.make(t, c.key, "/api/v1/projects", object{"name": "Tree"})
+	got := c.ask(t, "arrange", c.URL, object{"project_id": project["id"]})
+	if swapped := texts(got["swapped"]); !slices.Equal(swapped, []string{"1 top", "2 second", "2 first"}) {
+		t.Errorf("after the first move it reads %q", swapped)
+	}
+	if top := texts(got["top"]); !slices.Equal(top, []string{"1 top", "2 second", "1 first"}) {
+		t.Errorf("after the second move it reads %q", top)
+	}
+	var stored []string
+	for _, entry := range c.read(t, c.key, "/api/v1/projects/"+text(project["id"])+"/tree")["data"].([]any) {
+		stored = append(stored, fmt.Sprint(entry.(object)["depth"], " ", entry.(object)["title"]))
+	}
+	if !slices.Equal(stored, []string{"1 top", "2 second", "1 first"}) {
+		t.Errorf("the tree is %q", stored)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestKill_NothingIsLostOrInvented(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := killOften(t, newProgram(t, database(t)).prepare(t), proof.Rounds(10, 250, 1000), nil)
+			f := killOften(t, newProgram(t, database(t)).prepare(t), proof.Rounds(10, 250, 1000), plant.None)
 			row := f.row("kill -9, " + name)
 			row.Control = "answers before the commit"
 			row.Caught = proof.Catches(func() bool { // when a client's change is in the transaction that dies
@@ -65,10 +65,10 @@ func TestKill_NothingIsLostOrInvented(t *testing.T) {
 
 // killOften kills servers under load, each at its point, and compares in the end what everybody wrote down. With a fault
 // the servers that are killed have it, and die at the point where it shows.
-func killOften(t *testing.T, p *program, kills int, fault plant.Fault) *findings {
+func killOften(t *testing.T, p *program, kills int, fault plant.Control) *findings {
 	t.Helper()
 	victim := p
-	if fault != nil {
+	if fault != plant.None {
 		victim = p.as(proctest.Planted(t, fault))
 	}
 	r := newReceiver(t)
@@ -79,7 +79,7 @@ func killOften(t *testing.T, p *program, kills int, fault plant.Fault) *findings
 	l := startLoad(s)
 	for i := range kills {
 		point, pass, limit := points[i%len(points)], 1+rand.IntN(20), diesWithin
-		if fault != nil {
+		if fault != plant.None {
 			point, pass, limit = failpoint.BeforeCommit, 30+rand.IntN(20), within // late enough that clients were answered
 		}
 		s = victim.start(t, r, killAt(point, pass))

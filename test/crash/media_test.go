@@ -8,6 +8,7 @@ import (
 	mathrand "math/rand/v2"
 	"net/http"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ func TestKill_EveryAcknowledgedMediumHasItsBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := killUploads(t, place(t), proof.Rounds(4, 60, 400), nil)
+			f := killUploads(t, place(t), proof.Rounds(4, 60, 400), plant.None)
 			row := f.row("kill -9 amid uploads, " + name)
 			row.Figures = append([]proof.Figure{{Name: "kills", Value: f.kills}}, row.Figures...)
 			row.Control = "live before its bytes are stored"
@@ -58,7 +59,7 @@ func TestKill_TheServiceOfABucket(t *testing.T) {
 		return newMediaProgram(t, "", service), service
 	}
 	p, service := begin()
-	f := killService(t, p, service, proof.Rounds(3, 40, 200), nil)
+	f := killService(t, p, service, proof.Rounds(3, 40, 200), plant.None)
 	row := f.row("S3 service killed amid uploads, SQLite and a bucket")
 	row.Figures = append([]proof.Figure{{Name: "kills", Value: f.kills}}, row.Figures...)
 	row.Control = "live before its bytes are stored"
@@ -98,10 +99,10 @@ func newMediaProgram(t *testing.T, database string, service *s3test.Server) *med
 	return p
 }
 
-// victim is the program that is killed: with the fault, unless that is nil.
-func (p *mediaProgram) victim(t *testing.T, fault plant.Fault) *program {
+// victim is the program that is killed: with the fault, unless it is None.
+func (p *mediaProgram) victim(t *testing.T, fault plant.Control) *program {
 	t.Helper()
-	if fault == nil {
+	if fault == plant.None {
 		return p.program
 	}
 	return p.as(proctest.Planted(t, fault))
@@ -109,14 +110,14 @@ func (p *mediaProgram) victim(t *testing.T, fault plant.Fault) *program {
 
 // killUploads kills servers while clients upload and delete, each at its point, and compares in the end what was
 // acknowledged with what is there. With a fault the servers that are killed have it, and die at the point where it shows.
-func killUploads(t *testing.T, p *mediaProgram, kills int, fault plant.Fault) *mediaFindings {
+func killUploads(t *testing.T, p *mediaProgram, kills int, fault plant.Control) *mediaFindings {
 	t.Helper()
 	victim := p.victim(t, fault)
 	f := &mediaFindings{kills: kills}
 	u := startUploaders(t, p.keys)
 	for i := range kills {
 		point, limit := mediaPoints[i%len(mediaPoints)], diesWithin
-		if fault != nil {
+		if fault != plant.None {
 			point, limit = failpoint.Stored, within
 		}
 		s := victim.start(t, nil, killAt(point, 1+mathrand.IntN(6)))
@@ -130,19 +131,22 @@ func killUploads(t *testing.T, p *mediaProgram, kills int, fault plant.Fault) *m
 	return f
 }
 
-// killService kills the S3 service while clients upload and delete, and starts it again when some of them were refused.
-func killService(t *testing.T, p *mediaProgram, service *s3test.Server, kills int, fault plant.Fault) *mediaFindings {
+// killService kills the S3 service again and again while clients upload and delete. Each time one more client uploads a file
+// that nobody deletes, and the service starts again when that file was refused.
+func killService(t *testing.T, p *mediaProgram, service *s3test.Server, kills int, fault plant.Control) *mediaFindings {
 	t.Helper()
 	s := p.victim(t, fault).start(t, nil)
 	f := &mediaFindings{kills: kills}
 	u := startUploaders(t, p.keys)
 	u.target(s)
-	for range kills {
+	for i := range kills {
 		time.Sleep(time.Duration(20+mathrand.IntN(200)) * time.Millisecond) // any moment will do
-		had := u.refusals()
 		service.Stop()
-		sheaftest.Eventually(t, "uploads are refused while there is no service", func() bool { return u.refusals() > had })
+		var late sync.WaitGroup
+		late.Go(func() { u.upload(clients, 4*i) }) // a whole file, which stays
+		sheaftest.Eventually(t, "an upload is refused while there is no service", func() bool { return u.wasRefused(nameOf(clients, 4*i)) })
 		service.Restart()
+		late.Wait()
 	}
 	f.settle(t, p, s, u)
 	return f

@@ -36,7 +36,7 @@ func TestKill_EveryAcknowledgedTextIsThere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := killWriters(t, newProgram(t, database(t)).prepare(t), proof.Rounds(5, 125, 500), nil)
+			f := killWriters(t, newProgram(t, database(t)).prepare(t), proof.Rounds(5, 125, 500), plant.None)
 			row := f.row("kill -9 amid texts, " + name)
 			row.Control = "answers before the commit"
 			row.Caught = proof.Catches(func() bool {
@@ -54,17 +54,17 @@ func TestKill_EveryAcknowledgedTextIsThere(t *testing.T) {
 
 // killWriters kills servers while clients write texts, each at its point, and compares in the end what was acknowledged
 // with what is there. With a fault the servers that are killed have it, and die at the point where it shows.
-func killWriters(t *testing.T, p *program, kills int, fault plant.Fault) *textFindings {
+func killWriters(t *testing.T, p *program, kills int, fault plant.Control) *textFindings {
 	t.Helper()
 	victim := p
-	if fault != nil {
+	if fault != plant.None {
 		victim = p.as(proctest.Planted(t, fault))
 	}
 	f := &textFindings{kills: kills}
 	w := startWriters(t)
 	for i := range kills {
 		point, pass, limit := textPoints[i%len(textPoints)], 1+rand.IntN(20), diesWithin
-		if fault != nil {
+		if fault != plant.None {
 			point, pass, limit = failpoint.BeforeCommit, 30+rand.IntN(20), within // late enough that clients were answered
 		}
 		s := victim.start(t, nil, killAt(point, pass))

@@ -44,12 +44,13 @@ type uploaders struct {
 	server        *server    // nil before the first
 	files         map[string]*file
 	unsure        map[string]bool // names of files that were given up
+	away          map[string]bool // requests that were refused with 503
 	acks, refused int
 	complaints    []string // what a client was told that cannot be
 }
 
 func startUploaders(t *testing.T, keys []string) *uploaders {
-	u := &uploaders{keys: keys, gone: t.Context().Done(), files: map[string]*file{}, unsure: map[string]bool{}}
+	u := &uploaders{keys: keys, gone: t.Context().Done(), files: map[string]*file{}, unsure: map[string]bool{}, away: map[string]bool{}}
 	for i := range clients {
 		u.group.Go(func() {
 			for n := 0; !u.ended.Load(); n++ {
@@ -62,7 +63,7 @@ func startUploaders(t *testing.T, keys []string) *uploaders {
 
 // upload sends a file, every second one in pieces, and deletes half of them.
 func (u *uploaders) upload(client, n int) {
-	name, content := fmt.Sprintf("%d-%d", client, n), contentOf(client, n)
+	name, content := nameOf(client, n), contentOf(client, n)
 	send := u.whole
 	if n%2 == 1 {
 		send = u.pieces
@@ -83,6 +84,8 @@ func (u *uploaders) upload(client, n int) {
 		u.remove(id, k)
 	}
 }
+
+func nameOf(client, n int) string { return fmt.Sprintf("%d-%d", client, n) }
 
 // contentOf are the bytes of a file: up to 700 KB, and two of eight are the same for all clients.
 func contentOf(client, n int) []byte {
@@ -208,16 +211,18 @@ func (u *uploaders) judge(what string, status int, err error) int {
 		return answered
 	case status == http.StatusServiceUnavailable:
 		u.refused++
+		u.away[what] = true
 		return unanswered
 	}
 	u.complaints = append(u.complaints, fmt.Sprintf("%s was answered with %d", what, status))
 	return senseless
 }
 
-func (u *uploaders) refusals() int {
+// wasRefused reports whether the server has refused a request with 503.
+func (u *uploaders) wasRefused(what string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.refused
+	return u.away[what]
 }
 
 func (u *uploaders) to() *server {

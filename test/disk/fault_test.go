@@ -26,7 +26,7 @@ import (
 // the next write succeeds. After a power cut in the end the same is there: nothing rests on a sync that failed.
 func TestFault_NoFalseAnswerAtAnyOperation(t *testing.T) {
 	t.Parallel()
-	f := failEach(t, nil, proof.Rounds(12, 40, 60))
+	f := failEach(t, plant.None, proof.Rounds(12, 40, 60))
 	planted := failEach(t, plant.EarlyAnswer, proof.Rounds(8, 12, 12))
 	proof.Row{Name: "full disk and I/O errors, SQLite", Figures: []proof.Figure{{Name: "faults", Value: f.faults},
 		{Name: "refused with 503", Value: f.refused}, {Name: "acknowledged", Value: f.acknowledged}}, Lost: len(f.complaints),
@@ -47,7 +47,7 @@ type failing struct {
 }
 
 // failEach lets the k-th operation from a write on fail, for every k, with either error, and then those of a checkpoint.
-func failEach(t *testing.T, fault plant.Fault, most int) *failing {
+func failEach(t *testing.T, fault plant.Control, most int) *failing {
 	t.Helper()
 	path := t.TempDir()
 	f := &failing{folder: mount(t, path), stored: map[string]string{}}
@@ -64,7 +64,7 @@ func failEach(t *testing.T, fault plant.Fault, most int) *failing {
 	f.fullForAWhile(t)
 	f.compare("in the end", f.list(t))
 	f.terminate(t)
-	if fault == nil {
+	if fault == plant.None {
 		f.afterTheCut(t, p)
 	}
 	return f
@@ -275,7 +275,7 @@ func fullDisk(t *testing.T) (*program, func(*server)) {
 		sheaftest.Unable(t, "a tmpfs of our own needs root: "+err.Error())
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(path, syscall.MNT_DETACH) })
-	p := newProgram(t, filepath.Join(path, "data"), nil)
+	p := newProgram(t, filepath.Join(path, "data"), plant.None)
 	var room syscall.Statfs_t
 	if err := syscall.Statfs(path, &room); err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func fullDisk(t *testing.T) (*program, func(*server)) {
 // fileLimit runs the program with a limit on the size of every file, which lift raises.
 func fileLimit(t *testing.T) (*program, func(*server)) {
 	t.Helper()
-	p := newProgram(t, filepath.Join(t.TempDir(), "data"), nil)
+	p := newProgram(t, filepath.Join(t.TempDir(), "data"), plant.None)
 	p.Prefix = []string{"prlimit", fmt.Sprintf("--fsize=%d:unlimited", leave)}
 	return p, func(s *server) {
 		most := unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sheaf.dev/internal/sheaftest"
+	"sheaf.dev/internal/sheaftest/plant"
 	"sheaf.dev/internal/sheaftest/s3test"
 )
 
@@ -41,7 +42,7 @@ func TestFault_NoRoomForAFile(t *testing.T) {
 			c := &confined{leave: large - 100_000, text: "no room"} // the database grows too
 			path := t.TempDir()
 			c.smallDisk(t, path)
-			c.program = newProgram(t, filepath.Join(path, "data"), nil)
+			c.program = newProgram(t, filepath.Join(path, "data"), plant.None)
 			c.folder = filepath.Join(c.program.Data, "media")
 			return c
 		},
@@ -88,7 +89,7 @@ type confined struct {
 // newConfined returns the program with its files in its folder or, with a service, in a bucket.
 func newConfined(t *testing.T, service *s3test.Server) *confined {
 	t.Helper()
-	p := newProgram(t, filepath.Join(t.TempDir(), "data"), nil)
+	p := newProgram(t, filepath.Join(t.TempDir(), "data"), plant.None)
 	if service != nil {
 		p.Env = append(service.Env(), "SHEAF_MEDIA_URL="+service.URL())
 	}
@@ -101,24 +102,42 @@ func (c *confined) smallDisk(t *testing.T, path string) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("tmpfs", path, "tmpfs", 0, "size=12m,mode=700"); err != nil {
-		sheaftest.Unable(t, "a tmpfs of our own needs root: "+err.Error())
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(path, syscall.MNT_DETACH) })
+	mountDisk(t, path, 12)
 	other := filepath.Join(path, "other")
-	c.fill = func() {
-		var free syscall.Statfs_t
-		if err := syscall.Statfs(path, &free); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(other, make([]byte, int64(free.Bfree)*free.Bsize-c.leave), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c.fill = func() { leaveFree(t, path, c.leave) }
 	c.lift = func() {
 		if err := os.Remove(other); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// mountDisk mounts a disk of `megabytes` at the path.
+func mountDisk(t *testing.T, path string, megabytes int) {
+	t.Helper()
+	if err := syscall.Mount("tmpfs", path, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=700", megabytes)); err != nil {
+		sheaftest.Unable(t, "a tmpfs of our own needs root: "+err.Error())
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(path, syscall.MNT_DETACH) })
+}
+
+// freeBytes returns the free bytes of the disk at the path.
+func freeBytes(t *testing.T, path string) int64 {
+	t.Helper()
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(path, &s); err != nil {
+		t.Fatal(err)
+	}
+	return int64(s.Bfree) * s.Bsize
+}
+
+// leaveFree writes the file `other` at the path, so that `bytes` bytes of the disk stay free.
+func leaveFree(t *testing.T, path string, bytes int64) {
+	t.Helper()
+	other := filepath.Join(path, "other")
+	_ = os.Remove(other) // the first call has none
+	if err := os.WriteFile(other, make([]byte, freeBytes(t, path)-bytes), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

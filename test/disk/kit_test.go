@@ -18,11 +18,11 @@ type program struct {
 	roots string // file of the certificate to trust
 }
 
-// newProgram returns the program with a workspace in the data folder, and with the fault unless that is nil.
-func newProgram(t *testing.T, data string, fault plant.Fault) *program {
+// newProgram returns the program with a workspace in the data folder, and with the fault unless it is None.
+func newProgram(t *testing.T, data string, fault plant.Control) *program {
 	t.Helper()
 	binary := proctest.Binary(t)
-	if fault != nil {
+	if fault != plant.None {
 		binary = proctest.Planted(t, fault)
 	}
 	p := &program{Program: proctest.Program{Binary: binary, Data: data, Log: t.Output()}}

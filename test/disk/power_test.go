@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 // after the last acknowledged write, or after the one that was under way.
 func TestPowerCut_LosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
-	r := record(t, nil)
+	r := record(t, plant.None)
 	chance := rand.New(rand.NewPCG(8, 9))
 	figures, lost := []proof.Figure{{Name: "operations", Value: len(r.log)}, {Name: "acknowledged", Value: len(r.truth)}}, 0
 	for _, how := range []struct {
@@ -70,7 +70,7 @@ type recording struct {
 const masterKey = "master.key"
 
 // record runs the workload on a folder that remembers.
-func record(t *testing.T, fault plant.Fault) *recording {
+func record(t *testing.T, fault plant.Control) *recording {
 	t.Helper()
 	path := t.TempDir()
 	folder := mount(t, path)

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"sheaf.dev/internal/sheaftest"
@@ -17,7 +16,7 @@ import (
 // line still work, the server says that it is not ready, and deleted media make room for everybody.
 func TestFull_DeletionsRescueADisk(t *testing.T) {
 	t.Parallel()
-	good := rescue(t, nil)
+	good := rescue(t, plant.None)
 	planted := rescue(t, plant.NoReserve)
 	proof.Row{Name: "a full disk is rescued by deletions, SQLite", Figures: []proof.Figure{{Name: "uploads until refused", Value: good.uploads},
 		{Name: "deletions on the full disk", Value: good.deletions}}, Lost: len(good.complaints),
@@ -34,13 +33,10 @@ type rescued struct {
 }
 
 // rescue fills the disk of a program and then deletes everything that was uploaded.
-func rescue(t *testing.T, fault plant.Fault) (r rescued) {
+func rescue(t *testing.T, fault plant.Control) (r rescued) {
 	t.Helper()
 	path := t.TempDir()
-	if err := syscall.Mount("tmpfs", path, "tmpfs", 0, "size=64m,mode=700"); err != nil {
-		sheaftest.Unable(t, "a tmpfs of our own needs root: "+err.Error())
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(path, syscall.MNT_DETACH) })
+	mountDisk(t, path, 64)
 	c := &confined{program: newProgram(t, filepath.Join(path, "data"), fault)}
 	c.server = c.program.start(t)
 	want := func(what, method, path string, body []byte, status int) []byte {
@@ -80,7 +76,7 @@ func rescue(t *testing.T, fault plant.Fault) (r rescued) {
 		}
 	}
 	fill()
-	if fault == nil {
+	if fault == plant.None {
 		sheaftest.Eventually(t, "the server says that it is not ready", func() bool {
 			status, _, _ := c.ask(t, http.MethodGet, "/readyz", nil, nil)
 			return status == http.StatusServiceUnavailable
@@ -96,7 +92,7 @@ func rescue(t *testing.T, fault plant.Fault) (r rescued) {
 		media = media[n:]
 	}
 	remove(1)
-	if fault != nil {
+	if fault != plant.None {
 		return r // it may not start again
 	}
 	remove(len(media) / 2)

@@ -40,16 +40,17 @@ var parsers = map[string]target{
 	"texts of documents, as they are":                   {"./internal/httpapi", "FuzzContent"},
 	"answers of endpoints":                              {"./internal/deliver", "FuzzAnswerText"},
 	"answers, as the console shows them":                {"./internal/console", "FuzzPretty"},
-	"what proxies say":                                  {"./internal/forwarded", "FuzzOf"},
+	"what proxies say":                                  {"./internal/front", "FuzzForwarded"},
 	"the event stream":                                  {"./client", "FuzzFrames"},
 	"media, by their first bytes":                       {"./internal/media", "FuzzSniff"},
-	"names of looks":                                    {"./internal/look", "FuzzFile"},
+	"names of brand styles":                             {"./internal/brandstyle", "FuzzFile"},
 	"lines of an export":                                {"./internal/archive", "FuzzParseLine"},
 	"the configuration file":                            {"./internal/config", "FuzzParseFile"},
 	"front matter of Markdown":                          {"./internal/markdown", "FuzzFrontMatter"},
 	"documents, as files of Markdown":                   {"./internal/markdown", "FuzzFormat"},
 	"archives of Markdown":                              {"./internal/markdown", "FuzzZip"},
 	"links in Markdown":                                 {"./internal/markdown", "FuzzRewrite"},
+	"settings that give the order of Markdown files":    {"./internal/markdown", "FuzzProject"},
 	"Markdown, as it is shown":                          {"./internal/render", "FuzzRender"},
 	"what is searched for":                              {"./internal/search", "FuzzQuery"},
 	"folding":                                           {"./internal/search", "FuzzFold"},
@@ -106,7 +107,7 @@ func noticesCutNames(t *testing.T) bool {
 }
 
 // slow are the targets that need about a millisecond for an input; the others need microseconds.
-var slow = map[string]bool{"FuzzRequest": true, "FuzzContent": true, "FuzzMessage": true, "FuzzRender": true}
+var slow = map[string]bool{"FuzzRequest": true, "FuzzContent": true, "FuzzMessage": true, "FuzzRender": true, "FuzzProject": true}
 
 // run tries `inputs` inputs on the target. It does not use a time limit, because the engine may fail at
 // its end without a bad input: "context deadline exceeded" (golang/go#75804).

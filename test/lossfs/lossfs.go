@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -67,8 +68,17 @@ func MountAt(path string) (*Folder, error) {
 	return f, nil
 }
 
-// Unmount ends it. Nothing may be open in it.
-func (f *Folder) Unmount() error { return f.server.Unmount() }
+// Unmount ends it. Nothing may be open in it. A process that another test is starting has copies of
+// all open files for a moment, so a busy folder is tried again.
+func (f *Folder) Unmount() (err error) {
+	for range 600 {
+		if err = f.server.Unmount(); err == nil {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond) // the kernel gives no signal when the last file is closed
+	}
+	return err
+}
 
 // Mark adds a mark between what was done before and what is done after.
 func (f *Folder) Mark(n int) {

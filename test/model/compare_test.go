@@ -145,6 +145,8 @@ func (e *engine) same(at string, want, got any) error {
 		return e.sameList(at, w, got)
 	case string:
 		return e.sameText(at, w, got)
+	case stored:
+		want = float64(w) + e.keptBytes()
 	}
 	if want != got {
 		return fmt.Errorf("%s is %v, want %v", at, got, want)

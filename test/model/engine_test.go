@@ -33,6 +33,7 @@ type engine struct {
 	symbols   map[string]string // by value
 	tags      map[string]string // ETag by what it stands for
 	meanings  map[string]string // the other way
+	kept      map[string]int    // bytes of reported events and of answers for a repetition, by name
 }
 
 // strangers are made in another workspace: requests name them, and must not find them.
@@ -72,7 +73,7 @@ func newEngine(t testing.TB, name string, api *apitest.API) *engine {
 func (e *engine) begin(plan string, personal bool, now time.Time) {
 	e.api.Clock.Set(now)
 	e.values, e.symbols = map[string]string{}, map[string]string{}
-	e.tags, e.meanings = map[string]string{}, map[string]string{}
+	e.tags, e.meanings, e.kept = map[string]string{}, map[string]string{}, map[string]int{}
 	for s, v := range e.strangers {
 		e.values[s], e.symbols[v] = v, s
 	}

@@ -116,5 +116,5 @@ func (m *model) publish(c *call) answer {
 		return invalid
 	}
 	e := m.emitAs(user, c.in["type"].(string), c.in["resource_id"].(string), c.in["payload"].(record))
-	return answer{status: 202, body: e, tag: tagOf(1, e), location: "/api/v1/events/" + e["id"].(string)}
+	return answer{status: 202, reported: true, body: e, tag: tagOf(1, e), location: "/api/v1/events/" + e["id"].(string)}
 }

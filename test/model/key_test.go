@@ -131,7 +131,8 @@ func (m *model) revokeKey(c *call) answer {
 }
 
 func (m *model) me(c *call) answer {
-	return answer{status: 200, body: record{"key": c.key.shown, "user": anything, "plan": m.plan, "rate_limit": anything, "storage": anything,
+	return answer{status: 200, body: record{"key": c.key.shown, "user": anything, "plan": m.plan, "rate_limit": anything,
+		"storage":   record{"used": m.stored(), "quota": nil},
 		"workspace": record{"id": "{w1}", "name": anything, "personal": m.personal}}}
 }
 

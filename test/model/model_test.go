@@ -23,6 +23,7 @@ type thing struct {
 	updated  time.Time
 	deleted  bool
 	gone     time.Time // when a document was deleted
+	deletion int       // of a document, the number of the deletion that it shares with others; negative for the deleted one itself
 	versions []version // a document's, the present one last
 	headers  record    // a subscription's
 	bytes    string    // of a medium, or of an upload so far; a share's password
@@ -97,6 +98,8 @@ type answer struct {
 	page       bool
 	headers    map[string]string
 	next, prev string // where Link leads: offset=5, after={e7}, or "" for nowhere
+	reported   bool   // the body is a reported event, which counts in the quota
+	keeps      string // under which name the answer is kept for a repetition, and counts in the quota
 }
 
 func newModel(plan string, personal bool, now time.Time) *model {
@@ -183,7 +186,10 @@ func (m *model) once(o *operation, c *call) answer {
 	}
 	a := o.act(m, c)
 	if a.ok() {
-		m.kept[name] = &kept{text, withoutSecret(a), m.now}
+		again := withoutSecret(a)
+		again.reported = false
+		m.kept[name] = &kept{text, again, m.now}
+		a.keeps = name
 	}
 	return a
 }

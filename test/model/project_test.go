@@ -90,6 +90,8 @@ func (m *model) getProject(c *call) answer {
 	for _, d := range sorted(m.documentsOf(p.id), "updated_at", true) {
 		entry := m.show("document", d)
 		delete(entry, "project_id")
+		delete(entry, "parent_id")
+		delete(entry, "sort_order")
 		delete(entry, "url")
 		delete(entry, "metadata")
 		documents = append(documents, entry)

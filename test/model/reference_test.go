@@ -179,15 +179,20 @@ func (m *model) putDocument(c *call) answer {
 	}
 	switch {
 	case d == nil:
+		if reference.ok() {
+			reference = m.mayBe("", 0, c.in["project_id"], c.in["parent_id"])
+		}
 		return m.putNew(c, reference, m.createDocument, "title")
 	case d.deleted && c.request.match != "":
 		return notFound
 	case !reference.ok():
 		return reference
-	case !d.matches(c.request.match):
-		return stale
 	}
-	m.rewrite(d, c.in, c.key)
+	in, a := m.place(d, c.in)
+	if a := inOrder(a, d.matches(c.request.match)); !a.ok() {
+		return a
+	}
+	m.rewriteTree(d, in, c.key)
 	return resource(200, d, m.show("document", d))
 }
 
@@ -205,6 +210,11 @@ func (m *model) purgeDocument(c *call) answer {
 	gone := m.documents[i].id
 	m.unshareResource(gone)
 	m.unlinkMedia(gone)
+	for _, d := range m.documents { // deleted ones, without an event
+		if d.own["parent_id"] == gone {
+			d.own["parent_id"] = nil
+		}
+	}
 	m.documents = slices.Delete(m.documents, i, i+1)
 	return noContent
 }

@@ -71,6 +71,7 @@ func (r *run) newFolderBody() record {
 
 func (r *run) stepDocument(what string) bool {
 	pools := map[string]func() any{"title": r.name(200), "description": r.text(0), "project_id": r.reference(r.m.projects, "{xp1}"),
+		"parent_id": r.reference(r.m.documents, "{xd1}"), "sort_order": r.value("sort_order", []any{0.0, 1.0, 2.0, 1.0, 1048576.0, -1.0, 9007199254740991.0}, nil, 9007199254740992.0, 1.5, "1"),
 		"content": r.value("content", anys(texts), 5.0, []any{}, "nul\x00"), "external_id": r.externalID(), "url": r.web(), "metadata": r.metadata()}
 	switch what {
 	case "create document":
@@ -85,14 +86,23 @@ func (r *run) stepDocument(what string) bool {
 		r.putThing("/api/v1/documents", r.fields(pools))
 	case "purge document":
 		r.change("DELETE", r.documentPath()+"/permanent", nil)
+	case "move document":
+		place := map[string]func() any{"project_id": pools["project_id"], "parent_id": pools["parent_id"], "before_id": pools["parent_id"], "after_id": pools["parent_id"]}
+		body := r.fields(place)
+		if len(body) == 4 || r.chance("beside it alone", 2) {
+			body = record{draw(r, "side", "before_id", "after_id"): pools["parent_id"]()}
+		}
+		r.change("POST", r.documentPath()+"/move", body)
+	case "get tree":
+		r.get(r.projectPath() + "/tree")
 	case "restore document":
 		r.change("POST", r.documentPath()+"/restore", nil)
 	case "get document":
 		r.get(r.documentPath())
 	case "list documents":
-		r.get("/api/v1/documents", r.parameters(map[string][]string{"project_id": r.filter(r.m.projects), "q": queries,
+		r.get("/api/v1/documents", r.parameters(map[string][]string{"project_id": r.filter(r.m.projects), "parent_id": r.filter(r.m.documents), "q": queries,
 			"external_id": externalIDs, "updated_since": {r.later(-time.Second), r.later(0), "soon"},
-			"deleted": {"true", "true", "false", "maybe"}, "sort": {"title", "created_at", "updated_at", "deleted_at", "name"}})...)
+			"deleted": {"true", "true", "false", "maybe"}, "sort": {"title", "created_at", "updated_at", "sort_order", "sort_order", "deleted_at", "name"}})...)
 	default:
 		return r.stepVersion(what)
 	}

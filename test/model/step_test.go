@@ -15,7 +15,7 @@ var steps = weighted(map[string]int{
 	"create project": 4, "change project": 3, "move project": 3, "delete project": 1, "get project": 2, "list projects": 2, "put project": 3,
 	"create branding": 2, "change branding": 2, "move branding": 2, "delete branding": 1, "get branding": 1, "list brandings": 1,
 	"create folder": 6, "change folder": 2, "move folder": 4, "delete folder": 1, "get folder": 1, "list folders": 2, "put folder": 3,
-	"create document": 4, "change document": 3, "delete document": 2, "restore document": 2, "get document": 1, "list documents": 2, "put document": 3, "purge document": 1,
+	"create document": 4, "change document": 3, "move document": 3, "get tree": 1, "delete document": 2, "restore document": 2, "get document": 1, "list documents": 2, "put document": 3, "purge document": 1,
 	"put content": 4, "get content": 1, "list versions": 2, "get version": 1, "diff versions": 2, "restore version": 2,
 	"upload medium": 4, "change medium": 2, "delete medium": 2, "get medium": 1, "medium content": 1, "list media": 1,
 	"begin upload": 3, "send piece": 4, "ask upload": 1, "end upload": 1,
@@ -37,7 +37,8 @@ var themes = [][]string{
 	weighted(map[string]int{"create share": 6, "change share": 4, "delete share": 1, "list shares": 1, "create document": 2, "delete document": 1, "purge document": 2,
 		"create project": 2, "delete project": 1, "create branding": 2, "delete branding": 1, "publish": 1}),
 	weighted(map[string]int{"create key": 5, "revoke key": 1, "list keys": 1, "me": 1, "plan": 1, "repeat": 1}),
-	weighted(map[string]int{"create document": 4, "change document": 4, "delete document": 2, "restore document": 2, "put document": 3, "purge document": 1, "create project": 2, "delete project": 1, "list documents": 2, "get project": 2}),
+	weighted(map[string]int{"create document": 6, "change document": 4, "move document": 6, "get tree": 2, "delete document": 2, "restore document": 2, "put document": 3, "purge document": 1, "create project": 1, "delete project": 1, "list documents": 2, "get project": 2}),
+	weighted(map[string]int{"create document": 6, "change document": 2, "move document": 12, "get tree": 3, "delete document": 1, "restore document": 1}),
 	weighted(map[string]int{"create document": 2, "put content": 6, "change document": 3, "list versions": 2, "get version": 1, "diff versions": 3, "restore version": 4,
 		"delete document": 1, "restore document": 1, "list documents": 1, "get document": 1, "get content": 1}),
 }

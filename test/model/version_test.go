@@ -81,7 +81,7 @@ func (m *model) rewrite(d *thing, in record, by *key) {
 	}
 	if d.deleted {
 		set(d.own, fields)
-		d.deleted = false
+		d.deleted, d.deletion = false, 0
 		m.touch(d)
 		m.emit("document.created", d.id, m.show("document", d))
 	} else {

@@ -98,13 +98,13 @@ func TestRestore_FromSQLiteToPostgreSQL(t *testing.T) {
 	within(t, patience, "the event arrives", func() bool { return r.total() > 0 })
 	got := r.journal()[0]
 	if err := webhook.Verify(secret, got.header, got.body); err != nil {
-		t.Errorf("the secret of before does not verify: %v", err)
+		t.Errorf("the secret from before the restart does not verify: %v", err)
 	}
 	if err := webhook.Verify(strings.Repeat("x", len(secret)), got.header, got.body); err == nil {
 		t.Error("any secret verifies")
 	}
 	if events := a.all("/api/v1/events"); len(events) != 2 {
-		t.Errorf("%d events are in the log, want those of before and after", len(events))
+		t.Errorf("%d events are in the log, want one from before and one from after", len(events))
 	}
 }
 

@@ -213,6 +213,6 @@ func TestUpgrade_ANodeThatIsTooOldStops(t *testing.T) {
 	again.mu.Unlock()
 	<-again.ended
 	if said := again.err.String(); !strings.Contains(said, want) {
-		t.Errorf("a node of before was started and said %s", said)
+		t.Errorf("an old node was started and said %s", said)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"sheaf.dev/internal/sheaftest/proctest"
 )
 
-// limited is the program with 1,024 file descriptors, of which clients get 512.
+// limited is the program with 1,024 file descriptors; clients get 512 of them.
 func limited(t *testing.T) *proctest.Program {
 	p := proctest.New(t)
 	p.Prefix = []string{"sh", "-c", `ulimit -n 1024 && exec "$@"`, "sh"}

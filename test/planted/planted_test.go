@@ -31,6 +31,7 @@ type bug struct {
 	name string
 	plant.Fault
 	pkg, run string
+	race     bool // whether the race detector must notice it
 }
 
 // TestPlanted_Apply keeps the lists alive: code that moves takes its bug, or its control, along.
@@ -43,9 +44,9 @@ func TestPlanted_Apply(t *testing.T) {
 			t.Errorf("%s: %v", b.name, err)
 		}
 	}
-	for name, fault := range plant.Controls() {
+	for name, fault := range map[string]plant.Fault{"controls": plant.Planted(), "CutNames": plant.CutNames} {
 		if _, err := fault.Sources(root); err != nil {
-			t.Errorf("the control %s: %v", name, err)
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
@@ -103,13 +104,17 @@ func counterexamples(t *testing.T) (files []string) {
 // passWithout runs the same tests on the program as it is.
 func passWithout(t *testing.T, chosen []bug) bool {
 	t.Helper()
-	names := map[string][]string{} // of tests, by package
-	for _, b := range chosen {
-		names[b.pkg] = append(names[b.pkg], b.run)
+	type group struct {
+		pkg  string
+		race bool
 	}
-	for pkg, runs := range names {
-		if out, err := goTest(pkg, strings.Join(runs, "|")); err != nil {
-			t.Errorf("without a bug, %s: %v\n%s", pkg, err, out)
+	names := map[group][]string{} // of tests
+	for _, b := range chosen {
+		names[group{b.pkg, b.race}] = append(names[group{b.pkg, b.race}], b.run)
+	}
+	for g, runs := range names {
+		if out, err := goTest(g.pkg, strings.Join(runs, "|"), g.race); err != nil {
+			t.Errorf("without a bug, %s: %v\n%s", g.pkg, err, out)
 			return false
 		}
 	}
@@ -160,12 +165,14 @@ func (b bug) try(t *testing.T) (out []byte, failed bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	out, err = goTest(b.pkg, b.run, overlay)
+	out, err = goTest(b.pkg, b.run, b.race, overlay)
 	switch {
 	case err == nil && !ran(out, b.run):
 		return nil, false, fmt.Errorf("%s has no test %s", b.pkg, b.run)
 	case err == nil:
 		return out, false, nil
+	case b.race:
+		return out, bytes.Contains(out, []byte("WARNING: DATA RACE")), nil
 	case bytes.Contains(out, []byte("--- FAIL")), bytes.Contains(out, []byte("panic:")):
 		return out, true, nil
 	}
@@ -174,10 +181,14 @@ func (b bug) try(t *testing.T) (out []byte, failed bool, err error) {
 
 // goTest runs tests of a package. The flags go to what they build as well: a program of their own, which
 // would not have the bug otherwise.
-func goTest(pkg, run string, flags ...string) ([]byte, error) {
-	cmd := exec.Command("go", "test", "-v", "-count=1", "-vet=off", "-timeout=0", "-run", run, pkg)
+func goTest(pkg, run string, race bool, flags ...string) ([]byte, error) {
+	args, cgo := []string{"test", "-v", "-count=1", "-vet=off", "-timeout=0", "-run", run}, "CGO_ENABLED=0"
+	if race { // as in ./scripts/test
+		args, cgo = append(args, "-race", "-gcflags=modernc.org/sqlite/lib=-race=false"), "CGO_ENABLED=1"
+	}
+	cmd := exec.Command("go", append(args, pkg)...)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", proof.EnvRows+"=", proof.EnvLevel+"=", proctest.EnvBinary+"=",
+	cmd.Env = append(os.Environ(), cgo, proof.EnvRows+"=", proof.EnvLevel+"=", proctest.EnvBinary+"=", proctest.EnvPrograms+"=",
 		"GOFLAGS="+strings.Join(append(flags, os.Getenv("GOFLAGS")), " "),
 		"RAPID_NOFAILFILE=1") // counterexamples to a planted bug are nobody's business
 	return cmd.CombinedOutput()

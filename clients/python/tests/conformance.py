@@ -70,6 +70,22 @@ def change(sheaf: Sheaf, task: dict[str, Any]) -> dict[str, Any]:
     return {"second": second, "title": changed["title"]}
 
 
+def arrange(sheaf: Sheaf, task: dict[str, Any]) -> dict[str, Any]:
+    project = task["project_id"]
+
+    def tree() -> list[str]:
+        return [f"{entry['depth']} {entry['title']}" for entry in sheaf.projects.tree(project)["data"]]
+
+    top = sheaf.documents.create({"title": "top", "project_id": project})
+    first, second = (
+        sheaf.documents.create({"title": title, "project_id": project, "parent_id": top["id"]}) for title in ("first", "second")
+    )
+    sheaf.documents.move(second["id"], {"before_id": first["id"]})
+    swapped = tree()
+    sheaf.documents.move(first["id"], {"parent_id": None})
+    return {"swapped": swapped, "top": tree()}
+
+
 def word(act: Callable[[], object]) -> str:
     """Returns the class of the error, or nothing."""
     try:
@@ -81,7 +97,7 @@ def word(act: Callable[[], object]) -> str:
 
 PLAYS = {
     "create": create, "page": page, "stream": stream, "verify": verify, "upload": upload, "share": share,
-    "refuse": refuse, "change": change,
+    "refuse": refuse, "change": change, "arrange": arrange,
 }  # fmt: skip
 
 

@@ -34,6 +34,19 @@ class Records(Case):
         self.assertIn("q=two+words&type=project%2Cdocument", server.seen[1][1])
         self.raises(ValueError, lambda: list(sheaf.projects.all(updated_since=datetime(2026, 11, 16))))
 
+    def test_the_tree_of_a_project(self) -> None:
+        tree = {"data": [{"id": "d1", "title": "Start", "parent_id": None, "depth": 1, "children": 0}], "total": 1}
+        sheaf, server = self.serve((200, {"ETag": '"t"'}, tree), (200, {"ETag": '"2"'}, {"id": "d1"}), page(total=0), refused(400, "VALIDATION_ERROR"))
+        got = sheaf.projects.tree("p1")
+        self.assertEqual((etag(got), got["data"][0]["depth"], server.seen[0][1]), ('"t"', 1, "/api/v1/projects/p1/tree"))
+        moved = sheaf.documents.move("d1", {"parent_id": None, "after_id": "d2"}, if_match='"1"', idempotency_key="k")
+        method, path, headers, body = server.seen[1]
+        self.assertEqual((method, path, json.loads(body)), ("POST", "/api/v1/documents/d1/move", {"parent_id": None, "after_id": "d2"}))
+        self.assertEqual((headers["if-match"], headers["idempotency-key"], etag(moved)), ('"1"', "k", '"2"'))
+        list(sheaf.documents.all(project_id="p1", parent_id=NONE, sort="sort_order"))
+        self.assertEqual(server.seen[2][1], "/api/v1/documents?project_id=p1&parent_id=null&sort=sort_order&limit=100&offset=0")
+        self.raises(errors.ValidationError, lambda: sheaf.documents.move("d1", {"parent_id": "d1"}))
+
     def test_an_id_is_one_segment(self) -> None:
         sheaf, server = self.serve(refused(404, "NOT_FOUND"), refused(404, "NOT_FOUND"))
         for id in ("../me", ".."):

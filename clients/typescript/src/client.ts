@@ -35,7 +35,7 @@ type Call<M extends Method> = <P extends PathOf<M>, I extends MaybeOptionalInit<
 
 /** What a list holds; never for a path that is no list. */
 export type Listed<P extends keyof paths> = paths[P] extends {
-	get: { responses: { 200: { content: { "application/json": { data: (infer T)[] } } } } };
+	get: { responses: { 200: { content: { "application/json": { data: (infer T)[]; limit: number } } } } };
 }
 	? T
 	: never;

@@ -42,7 +42,7 @@ function scripted(answers, options = {}) {
 const get = (client) => client.get("/api/v1/projects/{id}", { params: { path: { id: "p1" } } });
 const keys = (seen) => seen.map((request) => request.headers.get("Idempotency-Key"));
 
-/** Ends a test at the first pause, of which it tells the length: real time decides nothing. */
+/** Ends a test at the first pause and reports its length, so that real time decides nothing. */
 function untilPause() {
 	const stop = new AbortController();
 	let asked = 0;

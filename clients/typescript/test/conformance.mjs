@@ -54,6 +54,18 @@ const plays = {
 		await sheaf.put("/api/v1/documents/{id}/content", { params: { path }, body: "two\n" });
 		return { second, title };
 	},
+	async arrange(sheaf, { project_id }) {
+		const create = (title, parent_id) => sheaf.post("/api/v1/documents", { body: { title, project_id, parent_id } });
+		const move = async ({ id }, body) => {
+			await sheaf.post("/api/v1/documents/{id}/move", { params: { path: { id } }, body });
+			const { data } = await sheaf.get("/api/v1/projects/{id}/tree", { params: { path: { id: project_id } } });
+			return data.map((entry) => `${entry.depth} ${entry.title}`);
+		};
+		const top = await create("top", null);
+		const first = await create("first", top.id);
+		const second = await create("second", top.id);
+		return { swapped: await move(second, { before_id: first.id }), top: await move(first, { parent_id: null }) };
+	},
 };
 
 /** The class of the error, or nothing. */

@@ -15,6 +15,15 @@ export async function records(): Promise<string | null> {
 	return changed.description;
 }
 
+export async function tree(): Promise<string> {
+	const path = { id: "…" };
+	const { data } = await sheaf.get("/api/v1/projects/{id}/tree", { params: { path } });
+	const moved: Document = await sheaf.post("/api/v1/documents/{id}/move", { params: { path }, body: { parent_id: null, after_id: data[0]?.id } });
+	// @ts-expect-error: a tree has no pages
+	sheaf.all("/api/v1/projects/{id}/tree", { params: { path } });
+	return (moved.parent_id ?? "") + moved.sort_order.toFixed() + data.map((entry) => ".".repeat(entry.depth) + entry.title).join();
+}
+
 export async function lists(): Promise<number> {
 	let views = 0;
 	for await (const share of sheaf.all("/api/v1/shares")) views += share.views;

@@ -1,5 +1,5 @@
-// The few things that a page cannot do by itself. No rule lives here: every act
-// is a request that the server judges.
+// What a page cannot do without a script. It contains no rule: the server
+// checks every action.
 (() => {
   "use strict";
   const $ = (selector, from = document) => from.querySelector(selector);
@@ -11,8 +11,8 @@
 
   const times = window.sheafTimes; // of times.js
 
-  // Said to everybody: shown for a moment, above an open dialog too, and read by
-  // screen readers. What has a button stays until it is closed or something else is said: nobody has to be quick.
+  // A message, which screen readers read too. It is shown for a moment, also above an open dialog. A
+  // message with a button stays until it is closed or replaced, so that the person need not hurry.
   let hush;
   const say = (what) => {
     const box = $("#said");
@@ -26,13 +26,12 @@
   const quieten = () => $("#said").classList.remove("shown");
   on("click", "[data-hush]", () => { quieten(); $("#said").replaceChildren(); });
 
-  // Every act of a script goes through post. It returns the answer when the act
-  // was done; of anything else it says what happened, beginning with failed, and
-  // returns null. Only what the server calls done is done: an answer that leads
-  // elsewhere is none.
+  // Every action of a script uses post. It returns the answer if the action was
+  // done. Otherwise it shows a message that begins with failed, and returns null.
+  // A redirect does not count as done.
   const words = async (answer) => {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const text = $("main p:not(.brand), p", page);
+    const text = $("main p:not(.brand)", page) || $("p", page);
     return text ? text.textContent.trim() : "The server answered " + answer.status + ".";
   };
   const post = async (address, fields, failed) => {
@@ -50,8 +49,8 @@
     return null;
   };
 
-  // The session is over: the page says so and stays. Whatever is typed in it is
-  // sent after signing in, which happens in the dialog.
+  // The session has ended: the page says so and stays open. After signing in,
+  // in the dialog, the person can send what they typed.
   const ended = $("#ended");
   const signedOut = (failed = "") => {
     say((failed + " Your session has ended.").trim());
@@ -73,8 +72,8 @@
     try { localStorage.setItem("theme", root.dataset.theme); } catch (_) {}
   });
 
-  // The dialog: a link with data-dialog opens its page in it. Whoever closes it is
-  // back at the link, or at the button of the menu that it was in.
+  // The dialog: a link with data-dialog opens its page in it. Closing it puts the
+  // focus back on the link, or on the button of the menu that it was in.
   const dialog = $("#dialog"), body = $("#dialog-body");
   let opener = null;
   on("click", "a[data-dialog]", (e, link) => {
@@ -87,7 +86,7 @@
   document.addEventListener("htmx:afterSwap", (e) => {
     if (e.detail.target !== body) return;
     if (ended && e.detail.xhr.status !== 401) ended.hidden = true;
-    // A form is answered within the dialog; a link leaves it.
+    // The answer to a form is shown in the dialog. A link closes it.
     for (const form of $$("form:not([data-undo])", body)) { form.setAttribute("hx-boost", "true"); htmx.process(form); }
     if (!dialog.open) dialog.showModal();
     const first = $("[aria-invalid]", body) || $("[autofocus]", body) || $("input:not([type=hidden]), select, textarea", body) || $(".actions [data-close], .primary", body);
@@ -101,7 +100,7 @@
   });
   dialog.addEventListener("mousedown", (e) => { if (e.target === dialog && !$("input, textarea, .secret", dialog)) dialog.close(); });
 
-  // A form is sent once; what it asks first, it asks in a dialog.
+  // A form is sent once. A form with a question asks it in a dialog first.
   document.addEventListener("submit", (e) => {
     const button = e.submitter;
     if (!button || !button.dataset.confirm || button.dataset.confirmed) return;
@@ -109,7 +108,7 @@
     e.stopImmediatePropagation();
     confirm(button.dataset.confirm, button.textContent, () => { button.dataset.confirmed = "yes"; button.form.requestSubmit(button); });
   }, true);
-  // Its button says that it is at work, and what takes long is said.
+  // The button shows that the form is being sent. If it takes long, a message says so.
   let slow;
   const working = "Working…";
   document.addEventListener("submit", (e) => {
@@ -155,7 +154,7 @@
     }
   });
 
-  // Menus stand beside what opened them.
+  // A menu is placed beside its button.
   const place = (menu, by) => {
     const at = by.getBoundingClientRect(), size = menu.getBoundingClientRect();
     const left = Math.max(8, Math.min(at.left, innerWidth - size.width - 8));
@@ -180,7 +179,7 @@
     items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
   });
 
-  // How to find an element again in a part that was read anew: by its id, address or name.
+  // Finds an element again in a reloaded part: by its id, address or name.
   const path = (el) => {
     if (el.id) return "#" + CSS.escape(el.id);
     const by = ["href", "aria-label"].find((name) => el.getAttribute(name));
@@ -190,8 +189,8 @@
   // The tree of a phone.
   on("click", "[data-fold]", (_, fold) => fold.setAttribute("aria-expanded", String(fold.getAttribute("aria-expanded") !== "true")));
 
-  // The editor keeps what is not saved (editor.js); what has arrived is kept no longer, and
-  // nothing is kept for who signs out.
+  // The editor stores unsaved text (editor.js). It is deleted after a save, and all of it at
+  // sign-out.
   if ($("[data-once=saved]")) {
     try {
       for (const key of JSON.parse(sessionStorage.getItem("saving") || "[]")) localStorage.removeItem(key);
@@ -205,8 +204,8 @@
     } catch (_) {}
     document.dispatchEvent(new CustomEvent("sheaf:signs-out"));
   });
-  // What a page says once is not in its address: a reload does not say it again. It is in what live.js asks for,
-  // so that a change of the page does not take it away before it was read.
+  // A message that is shown once is removed from the address, so that a reload does not show it again.
+  // live.js still requests it, so that a live change does not remove it before it was read.
   const once = new Map();
   for (const part of $$("[data-once]")) {
     const address = new URL(location.href), name = part.dataset.once;
@@ -229,14 +228,15 @@
     own.value = custom.value;
     own.checked = true;
   });
-  // Whoever walks the icons by the keyboard sees the one that is chosen.
+  // With the keyboard, the chosen icon is scrolled into view.
   on("change", ".icons [type=radio]", (_, radio) => radio.closest("label").scrollIntoView({ block: "nearest" }));
   on("input", "[data-filter-icons]", (_, input) => {
     const wanted = input.value.trim().toLowerCase();
     for (const label of $$("label[data-name]", input.closest("fieldset"))) label.hidden = !label.dataset.name.includes(wanted);
   });
 
-  // A list is narrowed as one types, and ordered as one chooses; without this script its form has a button.
+  // A list is filtered while the person types, and sorted by the chosen order. Without this script its
+  // form has a button.
   let narrowing;
   const narrow = (form) => {
     const address = new URL(location.href), fields = new FormData(form);
@@ -251,7 +251,7 @@
   });
   on("submit", "[data-narrowing]", (e, form) => { e.preventDefault(); clearTimeout(narrowing); narrow(form); });
 
-  // A choice among many is searched on the server as one types; the present one stays.
+  // While the person types, the server searches the options of a choice. The current one stays.
   let finding;
   on("input", "[data-find]", (_, input) => {
     clearTimeout(finding);
@@ -276,18 +276,18 @@
 
   document.addEventListener("htmx:afterSwap", (e) => times(e.detail.target));
   document.addEventListener("sheaf:added", (e) => times(e.target));
-  document.addEventListener("htmx:sendError", () => say("The server does not answer. Nothing is known to have changed: try again in a moment."));
-  // The dialog shows the sign-in form itself; elsewhere it would be out of place.
+  document.addEventListener("htmx:sendError", () => say("The server does not answer. The change may not have been made. Try again in a moment."));
+  // The sign-in form is shown only in the dialog.
   document.addEventListener("htmx:beforeSwap", (e) => {
     if (e.detail.xhr.status !== 401 || e.detail.target === body) return;
     e.detail.shouldSwap = false;
     signedOut("That was not done.");
   });
   times(document);
-  // What the other scripts use. busy are questions whether the reader is just at something that a change of the
-  // page would disturb; dress is what scripts do to every part that comes fresh from the server.
+  // For the other scripts. The functions in busy report whether a change of the page would disturb the
+  // reader now. The functions in dress prepare every part that comes from the server.
   window.sheaf = { $, $$, on, say, post, words, path, signedOut, ended, dialog, once, busy: [() => dialog.open, () => $(".menu:popover-open")], dress: [times], refresh: () => {} };
-  // Where the tabs are wider than the window, the current one is in sight.
+  // If the tabs are wider than the window, the current one is scrolled into view.
   const inSight = () => { const current = $(".tabs [aria-current]"); if (current) current.scrollIntoView({ block: "nearest", inline: "nearest" }); };
   addEventListener("resize", inSight);
   inSight();

@@ -1,5 +1,5 @@
-// The editor: a preview that the server makes, Ctrl-S, and unsaved text that
-// outlives a reload. Without this script the form is sent as any other.
+// The editor: a preview by the server, Ctrl-S, and unsaved text that survives
+// a reload. Without this script the form is sent like any other.
 (() => {
   "use strict";
   const form = document.getElementById("editor");
@@ -7,17 +7,18 @@
   const say = (words) => { form.querySelector("[data-state]").textContent = words; };
   const typed = ["title", "description", "content", "project"].map((name) => form.elements[name]);
 
-  // What the server sent, whatever was typed before this script came or put back by the browser. A
-  // form that came back refused is unsaved from the start.
+  // The values that the server sent, not those that were typed before this script ran or that the
+  // browser restored. A refused form is unsaved from the start.
   const sentValue = (field) => field.options
     ? ([...field.options].find((o) => o.defaultSelected) || field.options[0] || { value: "" }).value
     : field.defaultValue.replace(/\r\n?/g, "\n");
   const stored = form.hasAttribute("data-typed") ? null : JSON.stringify(typed.map(sentValue));
   const now = () => JSON.stringify(typed.map((field) => field.value));
   let saved = stored;
+  let newest = revision ? Number(revision.value) : 0; // the newest revision that this page showed or announced
 
-  // Unsaved text is kept in this browser, by who writes, the document and the
-  // revision that was begun with.
+  // Unsaved text is stored in this browser, by person, document and base
+  // revision.
   const prefix = "draft " + form.dataset.draft + " ";
   const key = () => prefix + (revision ? revision.value : 0);
   const drafts = () => { try { return Object.keys(localStorage).filter((name) => name.startsWith(prefix)); } catch (_) { return []; } };
@@ -30,12 +31,12 @@
       else localStorage.setItem(key(), JSON.stringify({ at: Date.now(), values: typed.map((field) => field.value), was: was.map((field) => field.value),
         project: typed[3].selectedOptions.length ? typed[3].selectedOptions[0].textContent : "" }));
     } catch (_) {
-      say("Not saved, and too long to be kept over a reload.");
+      say("Not saved, and too long to survive a reload.");
     }
   };
 
-  // The newest draft comes back. With it comes the revision that it was written
-  // over: when somebody saved since, saving it shows both texts.
+  // The newest draft is restored with its base revision: if another person has
+  // saved since, saving it shows both texts.
   const kept = form.querySelector("[data-kept]");
   const restore = () => {
     const found = drafts().map((name) => ({ name, ...read(name) })).filter((d) => Array.isArray(d.values)).sort((a, b) => b.at - a.at)[0];
@@ -45,7 +46,7 @@
     if (typed[3].selectedIndex < 0) typed[3].append(new Option(found.project, found.values[3], false, true)); // beyond the list
     if (Array.isArray(found.was) && found.was.length === was.length) was.forEach((field, i) => { field.value = found.was[i]; });
     if (revision) revision.value = began;
-    kept.querySelector("span").textContent = "What you wrote and did not save is back." +
+    kept.querySelector("span").textContent = "Your unsaved text is back." +
       (older ? " The document was saved by somebody since: when you save, you see both." : "");
     kept.hidden = false;
   };
@@ -53,7 +54,7 @@
   const drop = document.querySelector("[data-drop-draft]");
   if (drop) drop.addEventListener("click", () => { forget(); saved = now(); });
 
-  // The preview: one question at a time, and the next when the writer pauses.
+  // The preview: one request at a time, and the next when the person pauses.
   const pane = form.querySelector("[data-preview-pane]"), prose = pane.querySelector(".prose");
   let pause, asking = false, shown = null;
   const preview = async () => {
@@ -74,8 +75,8 @@
   const soon = () => { clearTimeout(pause); pause = setTimeout(preview, 300); };
   pane.hidden = false;
 
-  // Pictures and files that are pasted, dropped or chosen are uploaded, and the text shows them. What
-  // stands for one meanwhile is replaced when it has arrived, wherever it is by then.
+  // Pictures and files that are pasted, dropped or chosen are uploaded, and their Markdown is inserted.
+  // A placeholder is replaced after the upload, wherever it is in the text then.
   const chooser = form.querySelector("[data-insert]");
   const replace = (old, fresh) => {
     const at = text.value.indexOf(old);
@@ -122,7 +123,7 @@
   form.addEventListener("change", () => { keep(); state(); });
   addEventListener("pagehide", keep);
 
-  // The page that follows a save clears what was kept.
+  // The page after a save deletes the stored text.
   let leaving = false;
   form.addEventListener("submit", () => {
     leaving = true;
@@ -137,8 +138,8 @@
     e.preventDefault(); // it could not be kept
   });
 
-  // Ctrl-S saves and goes on writing. Whatever is refused is sent again as the
-  // form, whose answer is a page.
+  // Ctrl-S saves, and the editor stays open. If the save is refused, the form is
+  // sent normally, and its answer is shown as a page.
   let saving = false;
   const save = async () => {
     if (saving || !form.reportValidity()) return;
@@ -156,6 +157,7 @@
       forget();
       saved = sent;
       revision.value = fresh;
+      newest = Number(fresh);
       for (const field of was) field.value = form.elements[field.name.slice(4)].value;
       kept.hidden = true;
       keep();
@@ -169,11 +171,12 @@
     save();
   });
 
-  // Somebody else saved: it is said at once.
+  // If another person saves, a message says so at once.
   document.addEventListener("sheaf:fresh", (e) => {
-    if (e.target.id !== "editor-now" || saving || Number(e.target.dataset.now) <= Number(revision.value)) return;
-    kept.querySelector("span").textContent = "Somebody saved this document just now. Go on writing: when you save, you see both texts.";
-    kept.querySelector("[data-discard]").hidden = true;
+    if (e.target.id !== "editor-now" || saving || Number(e.target.dataset.now) <= newest) return;
+    newest = Number(e.target.dataset.now);
+    if (kept.hidden) kept.querySelector("[data-discard]").hidden = true; // there is no restored draft to discard
+    kept.querySelector("span").textContent = "Another person has just saved this document. Continue writing: when you save, you see both texts.";
     kept.hidden = false;
   });
 

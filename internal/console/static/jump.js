@@ -1,6 +1,6 @@
 // The jump: Ctrl-K, or a slash, opens one field that finds records, pages and
-// acts from anywhere. The list below it is a listbox of links; the focus stays
-// in the field, which says which of them is active.
+// actions. The list below it is a listbox of links. The focus stays in the
+// field, whose attribute names the active link.
 (() => {
   "use strict";
   const { $, $$, on, words, signedOut, dialog } = sheaf;
@@ -24,8 +24,8 @@
     if (all.length) choose(all[(all.indexOf(active()) + by + all.length) % all.length]);
   };
 
-  // Whoever presses Enter before the answer is there means the first of what they typed, not of what is
-  // still shown.
+  // If Enter is pressed before the answer is there, it means the first hit for the typed text, not for the
+  // text of the hits that are still shown.
   const find = async () => {
     const asked = ++asks, address = new URL(jump.dataset.jump, location.href);
     address.searchParams.set("q", field.value.trim());
@@ -78,7 +78,7 @@
     e.preventDefault();
     open();
   });
-  // A slash, but for who is typing; Ctrl-K or Command-K from anywhere.
+  // A slash, except in a text field; Ctrl-K or Command-K everywhere.
   document.addEventListener("keydown", (e) => {
     const slash = e.key === "/" && !e.metaKey && !e.ctrlKey && !e.altKey && !e.target.closest("input, textarea, select, [contenteditable]");
     const chord = e.key.toLowerCase() === "k" && (e.metaKey || e.ctrlKey) && !e.altKey && !e.shiftKey;
@@ -100,7 +100,7 @@
     if (by) { e.preventDefault(); step(by); }
     if (e.key === "Enter" && !e.isComposing) { e.preventDefault(); enter(); }
   });
-  // A page in the dialog opens over this one; everything else leaves the page.
+  // A page for the dialog opens over this one. Any other link leaves the page.
   list.addEventListener("click", (e) => {
     const option = e.target.closest("[role=option]");
     if (option && !(e.metaKey || e.ctrlKey || e.shiftKey)) jump.close();

@@ -1,10 +1,10 @@
-// Live: the parts of a page with class "live" are read again when something
-// happened, unless the reader is just at it. Only what differs is touched.
+// Live: the parts of a page with class "live" are loaded again after a change,
+// unless the reader is using them. Only the differences are applied.
 (() => {
   "use strict";
   const { $, $$, path, dialog, ended, signedOut } = sheaf;
 
-  // What scripts and readers change by themselves, and a fresh part knows nothing of.
+  // Attributes that scripts and readers change, and that a new part does not have.
   const own = (el, name) =>
     name === "open" && el.localName === "details" ||
     name === "aria-expanded" && el.hasAttribute("data-fold") ||
@@ -13,9 +13,8 @@
 
   const sameKind = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.id || "") === (b.id || "");
 
-  // become makes a node what the fresh one is, and touches what differs alone: who reads in it, walks
-  // through it or has opened something is not disturbed. Elements with an id are found again wherever
-  // they stand.
+  // become makes a node equal to the new one and changes only the differences, so that focus, selection
+  // and open elements stay. Elements with an id are found again wherever they are.
   const become = (old, fresh) => {
     if (old.isEqualNode(fresh)) return;
     if (old.nodeType !== Node.ELEMENT_NODE) { old.data = fresh.data; return; }
@@ -39,7 +38,7 @@
     while (at) gone();
   };
 
-  // freshen is become for a part of the page, whose reader stays where they are.
+  // freshen is become for a part of the page. It keeps the scroll position and the focus.
   const freshen = (part, fresh) => {
     for (const dress of sheaf.dress) dress(fresh);
     const at = part.contains(document.activeElement) ? document.activeElement : null, again = at && path(at);
@@ -58,7 +57,7 @@
     const parts = () => $$(".live[id]").filter((part) => follows(part, kinds));
     if (!parts().length) return;
     if (busy()) { late = kinds; return; }
-    // Many changes at once are read once a second.
+    // The page is loaded at most once a second.
     const wait = now ? 0 : latest + 1000 - Date.now();
     if (wait > 0) { clearTimeout(later); later = setTimeout(() => refresh(), wait); return; }
     latest = Date.now();
@@ -74,8 +73,8 @@
       if (fresh) freshen(part, fresh);
     }
   };
-  // read returns the page as it is now, or null: the stream comes back with the server, and then the page
-  // is read again.
+  // read returns the current page, or null if that fails: the page is loaded again when the stream
+  // reconnects.
   const read = async () => {
     const address = new URL(location.href);
     for (const [name, value] of sheaf.once) address.searchParams.set(name, value);
@@ -87,7 +86,7 @@
     }
   };
   sheaf.closed = new Set(); // folders of the tree that the reader has closed on this page
-  // What the reader has just opened or closed, an answer that was asked for before does not know.
+  // An answer to an earlier request does not know what the reader has just opened or closed.
   sheaf.touched = () => { touches++; };
   sheaf.refresh = () => refresh(signs, true);
   sheaf.refreshLate = () => { if (late) refresh(late); };
@@ -101,13 +100,13 @@
     stream = new EventSource(document.body.dataset.live);
     for (const kind of signs) stream.addEventListener(kind, () => refresh([kind]));
     stream.addEventListener("signed-out", () => { quiet(); signedOut(); });
-    // A server that comes back may have much to tell.
+    // After a reconnection there may be many changes.
     let broken = false;
     stream.addEventListener("error", () => { broken = true; });
     stream.addEventListener("open", () => { if (broken) refresh(); broken = false; });
   };
   const quiet = () => { if (stream) { stream.close(); stream = null; } };
-  // A page that nobody sees holds no connection; browsers have six a site.
+  // A hidden page keeps no connection, because a browser opens only six to one site.
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible") { listen(); refresh(); }
     else quiet();

@@ -2,8 +2,8 @@
 // sends one file at a time.
 (() => {
   "use strict";
-  // upload sends one file, and resolves to the card that the server answers with. What went wrong is
-  // an error whose message is for the person.
+  // upload sends one file, and resolves to the card in the answer. It rejects with an error whose
+  // message is for the person.
   const upload = (address, file, progress) => new Promise((done, failed) => {
     const to = new URL(address, location.href), x = new XMLHttpRequest();
     to.searchParams.set("filename", file.name || "picture.png");
@@ -51,7 +51,7 @@
       said.textContent = file.name + " was not uploaded. " + why.message;
     }
   };
-  // One after the other: a shelf of photographs takes one place of the server.
+  // Files are sent one after the other, so that many of them use one connection.
   let turn = Promise.resolve();
   const all = (files) => { for (const file of files) turn = turn.then(() => send(file)); };
   field.addEventListener("change", () => { all([...field.files]); field.value = ""; });

@@ -1,5 +1,5 @@
-// Several records at once: boxes in lists, rows of the tree. What is selected is moved, shared or deleted together, or dragged;
-// the toast that says so undoes it.
+// Selecting several records: checkboxes in lists, rows of the tree. They are moved, shared, deleted or
+// dragged together. The message about it has an undo button.
 (() => {
   "use strict";
   const { $, $$, on, say, post, dialog } = sheaf;
@@ -7,15 +7,15 @@
   if (!bar) return;
   bar.dataset.scripted = "";
 
-  // The records that are selected, by noun and id, with their names.
+  // The selected records, by noun and id, with their names.
   const chosen = new Map();
   sheaf.chosen = chosen;
-  const itemOf = (row) => row.dataset.kind === "project-folder" ? "folder:" + row.dataset.id : row.dataset.kind === "project" ? "project:" + row.dataset.id : null;
+  const itemOf = (row) => row.dataset.kind === "project-folder" ? "folder:" + row.dataset.id : ["project", "document"].includes(row.dataset.kind) ? row.dataset.kind + ":" + row.dataset.id : null;
   sheaf.itemOf = itemOf;
   const boxes = () => $$("input[name=item][form=selection]");
-  const rows = () => $$("#tree [role=treeitem][data-kind]");
+  const rows = () => $$(".tree [role=treeitem][data-kind]");
 
-  // show makes the page say what is selected, and touches what differs alone.
+  // show updates the page to the selection, and changes only the differences.
   const show = () => {
     for (const box of boxes()) if (box.checked !== chosen.has(box.value)) box.checked = !box.checked;
     for (const row of rows()) {
@@ -33,34 +33,34 @@
   on("click", "[data-clear]", clear);
   $("[data-clear]", bar).hidden = false;
 
-  // In the tree: Ctrl and a click, Shift and a click for all between; the space bar, and Shift with an arrow.
+  // In the tree: Ctrl-click, or Shift-click for a range; the space bar, and Shift with an arrow.
   let last = null;
   const toggle = (row) => { const item = itemOf(row); if (item) { set(item, row.dataset.name, !chosen.has(item)); last = row; show(); } };
   const range = (to) => {
-    const all = rows().filter((row) => itemOf(row) && row.checkVisibility()), from = all.indexOf(last), end = all.indexOf(to);
+    const all = rows().filter((row) => itemOf(row) && row.checkVisibility() && row.closest("ul.tree") === to.closest("ul.tree")), from = all.indexOf(last), end = all.indexOf(to);
     if (from < 0) { toggle(to); return; }
     for (const row of all.slice(Math.min(from, end), Math.max(from, end) + 1)) chosen.set(itemOf(row), row.dataset.name);
     show();
   };
   document.addEventListener("click", (e) => {
-    const row = e.target instanceof Element && e.target.closest("#tree .row[data-move]");
-    if (!row || !itemOf(row) || e.target.closest("button, [data-menu]") || !(e.ctrlKey || e.metaKey || e.shiftKey)) return;
+    const row = e.target instanceof Element && e.target.closest(".tree .row[data-move]");
+    if (!row || !itemOf(row) || e.target.closest("button, input, [data-menu]") || !(e.ctrlKey || e.metaKey || e.shiftKey)) return;
     e.preventDefault();
     e.stopPropagation();
     if (e.shiftKey) range(row); else toggle(row);
   }, true);
-  on("keydown", "#tree .row[role=treeitem][data-move]", (e, row) => {
+  on("keydown", ".tree .row[role=treeitem][data-move]", (e, row) => {
     if (e.target !== row) return;
     if (e.key === " ") { e.preventDefault(); toggle(row); }
     if (e.shiftKey && (e.key === "ArrowDown" || e.key === "ArrowUp")) {
       if (!last || !chosen.has(itemOf(row))) toggle(row);
-      setTimeout(() => { if (document.activeElement.matches("#tree .row[data-move]")) range(document.activeElement); });
+      setTimeout(() => { if (document.activeElement.matches(".tree .row[data-move]")) range(document.activeElement); });
     }
     if (e.altKey && (e.key === "ArrowDown" || e.key === "ArrowUp")) { e.preventDefault(); step(row, e.key === "ArrowDown"); }
     if (e.key === "Escape" && chosen.size) clear();
   });
 
-  // What is to become of them is asked in the dialog.
+  // The dialog asks what to do with them.
   bar.addEventListener("submit", (e) => {
     e.preventDefault();
     const address = new URL(e.submitter.getAttribute("formaction") || bar.action, location.href);
@@ -68,12 +68,12 @@
     htmx.ajax("GET", address.pathname + address.search, { target: "#dialog-body", swap: "innerHTML" });
   });
 
-  // What happened is said in passing, with the button that undoes it.
+  // A message says what happened, with the undo button.
   const toast = (from) => {
     const box = $("[data-toast]", from);
     if (!box) return false;
     if (dialog.open) dialog.close();
-    // Whoever deleted what the page is about is led away from it.
+    // If the record of this page was deleted, the page is left.
     const lost = "gone" in box.dataset && [...chosen.keys()].some((item) => location.pathname.includes(item.split(":")[1]));
     if (lost) { location.assign(bar.dataset.home); return true; }
     clear();
@@ -100,7 +100,7 @@
     undo.requestSubmit();
   });
 
-  // Dragged rows: into a folder, all that are selected; before another one, the row itself.
+  // Dragging into a folder moves all selected rows. Dragging before another row moves only that row.
   sheaf.moveRows = async (row, over) => {
     const item = itemOf(row), all = chosen.has(item) ? [...chosen.keys()] : [item];
     const failed = all.length > 1 ? "They were not moved." : `${row.dataset.name} was not moved.`;
@@ -108,7 +108,7 @@
     if (answer) await done(answer);
     return answer;
   };
-  // arrange puts a row before another one of its level, or with none behind all.
+  // arrange puts a row before another one of its level, or at the end if there is none.
   const arrange = async (row, list, before) => {
     const fields = { item: itemOf(row), in: list.id.startsWith("in-") ? list.id.slice(3) : "", before: before ? before.dataset.id : "" };
     const answer = await post(bar.dataset.order, fields, `${row.dataset.name} stays where it is.`);
@@ -116,12 +116,20 @@
     row.focus();
   };
   sheaf.arrange = arrange;
+  // put puts documents before or behind the row at, or below it.
+  sheaf.put = async (all, at, side) => {
+    const fields = [...all.map((row) => ["item", itemOf(row)]), [{ before: "before", behind: "after", over: "in" }[side], at.dataset.id]];
+    const answer = await post(bar.dataset.order, fields, all.length > 1 ? "They stay where they are." : `${all[0].dataset.name} stays where it is.`);
+    if (answer) await done(answer);
+    return answer;
+  };
   // Rows of the same kind in the same level.
   const siblings = (row) => [...row.parentElement.parentElement.children].map((li) => li.firstElementChild).filter((one) => one.dataset.kind === row.dataset.kind);
   const step = (row, down) => {
     const all = siblings(row), at = all.indexOf(row), list = row.parentElement.parentElement;
     if (down ? at === all.length - 1 : at === 0) return;
-    arrange(row, list, down ? all[at + 2] : all[at - 1]);
+    if (row.dataset.kind === "document") sheaf.put([row], all[at + (down ? 1 : -1)], down ? "behind" : "before");
+    else arrange(row, list, down ? all[at + 2] : all[at - 1]);
   };
   document.addEventListener("sheaf:fresh", show);
   show();

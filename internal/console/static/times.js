@@ -1,16 +1,15 @@
-// Times in the reader's zone: what is near is told relatively, "5 minutes ago", and grows old by itself;
-// all else is written as the reader's language writes it. Where the pointer rests on it stands the exact
-// time. A <time data-clock> is a time of day always, as the rows of a table want it, and a sentence that
-// says since when. Without this script times are in UTC.
+// Times in the reader's zone. A near time is relative, "5 minutes ago", and is updated; any other is in
+// the format of the reader's language. The tooltip has the exact time. A <time data-clock> is always a
+// time of day, for tables and for sentences with "since". Without this script times are in UTC.
 (() => {
   "use strict";
   const sameYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
   const anyYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
-  // It stands within the sentences of the page, and so is in its language.
+  // It is part of a sentence of the page, so it uses the language of the page.
   const relative = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
   const second = 1000, minute = 60 * second, hour = 60 * minute, day = 24 * hour;
 
-  // near tells a time of the days around now, and nothing of others.
+  // near returns the text for a time within some days of now, and nothing for others.
   const near = (at) => {
     const from = at - Date.now(), away = Math.abs(from);
     if (away < minute) return from > 0 ? "in a moment" : "just now";

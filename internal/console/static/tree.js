@@ -1,22 +1,37 @@
-// The tree of folders: opening and closing, the arrow keys, the menus of rows, and dragging.
+// The tree of folders, and that of documents: opening and closing, the arrow keys, the menus of rows,
+// and dragging.
 (() => {
   "use strict";
   const { $, $$, on, say, post, words, signedOut } = sheaf;
 
-  // A folder's rows are read when it is opened. Which ones are open is kept in a cookie, so that the next
-  // page comes with them; a reader has at most as many open as the server shows.
-  const maxOpen = 20, cookie = "sheaf-open";
-  const opened = () => (document.cookie.split("; ").find((one) => one.startsWith(cookie + "=")) || "").slice(cookie.length + 1).split(".").filter(Boolean);
-  const keep = (ids) => {
+  // The rows in a folder, or below a document, are loaded when it is opened. A cookie of each tree has
+  // what is open, so that the next page shows it open too; at most as many as the server shows.
+  const maxOpen = 20, folders = "sheaf-open", documents = "sheaf-open-documents";
+  const opened = (cookie) => (document.cookie.split("; ").find((one) => one.startsWith(cookie + "=")) || "").slice(cookie.length + 1).split(".").filter(Boolean);
+  const keep = (cookie, ids) => {
     const secure = location.protocol === "https:" ? "; secure" : "";
     document.cookie = `${cookie}=${ids.join(".")}; path=${$("#tree").dataset.base}; max-age=31536000; samesite=strict${secure}`;
   };
-  const remember = (id, open) => {
-    const ids = opened().filter((one) => one !== id);
-    if (open) { ids.push(id); sheaf.closed.delete(id); } else sheaf.closed.add(id);
+  const remember = (cookie, id, open) => {
+    const ids = opened(cookie).filter((one) => one !== id);
+    if (open) ids.push(id);
+    if (cookie === folders) { if (open) sheaf.closed.delete(id); else sheaf.closed.add(id); }
     for (const oldest of ids.splice(0, Math.max(ids.length - maxOpen, 0))) show(oldest, false);
-    keep(ids);
+    if (cookie === documents && open) makeRoom(ids, id);
+    keep(cookie, ids);
     sheaf.touched();
+  };
+  // makeRoom closes the documents that were opened first, if the tree shows more rows than the server
+  // would. The documents above the one that was just opened stay open.
+  const makeRoom = (ids, id) => {
+    const list = document.getElementById("in-" + id), tree = list && list.closest("ul.tree");
+    for (const other of tree ? [...ids] : []) {
+      if ($$(".row", tree).filter((row) => !row.closest("ul[hidden]")).length <= Number(tree.dataset.rows)) return;
+      const at = document.getElementById("in-" + other);
+      if (at && at.contains(list)) continue;
+      ids.splice(ids.indexOf(other), 1);
+      show(other, false);
+    }
   };
   const show = (id, open) => {
     const list = document.getElementById("in-" + id), twist = $(`[aria-controls="in-${CSS.escape(id)}"]`);
@@ -45,18 +60,18 @@
     if (open && !list.childElementCount && !await load(list, row.dataset.url + "/branch")) return;
     $(".twist", row).disabled = false;
     show(id, open);
-    remember(id, open);
+    remember(list.closest("#tree") ? folders : documents, id, open);
     sheaf.refreshLate();
   };
   on("click", ".twist", (_, twist) => setOpen(twist.getAttribute("aria-controls").slice(3), twist.getAttribute("aria-expanded") !== "true"));
 
-  // With scripts the lists are a tree, walked by the arrow keys: one of its rows is in the order of Tab, the
-  // present one or else the first.
+  // With this script the lists are a tree for the arrow keys. Tab reaches one of its rows, the current
+  // one or else the first.
   const roles = (root) => {
     for (const tree of $$("ul.tree", root)) {
       if (!tree.role) {
         Object.assign(tree, { role: "tree", ariaLabel: $("h2", tree.previousElementSibling).textContent.trim() });
-        if (tree.id === "tree-projects" && $("#selection")) tree.ariaMultiSelectable = "true"; // select.js
+        if (tree.id !== "tree-brandings" && $("#selection")) tree.ariaMultiSelectable = "true"; // select.js
       }
       for (const row of $$(".row:not([role])", tree)) dressRow(row);
       for (const rest of $$(".rest:not([role])", tree)) { rest.role = "none"; Object.assign($("a", rest), { role: "treeitem", tabIndex: -1 }); }
@@ -67,9 +82,10 @@
     const item = row.parentElement, group = row.nextElementSibling, above = item.parentElement.closest("li");
     item.role = "none";
     Object.assign(row, { role: "treeitem", ariaLabel: row.dataset.name, tabIndex: -1 });
-    if (row.dataset.move && row.dataset.kind.startsWith("project")) row.ariaSelected = "false"; // it can be selected: select.js
+    if (row.dataset.move && !row.dataset.kind.startsWith("branding")) row.ariaSelected = "false"; // it can be selected: select.js
+    if (row.dataset.move && row.dataset.kind === "document") row.setAttribute("aria-keyshortcuts", "M");
     row.ariaLevel = String(above ? Number(above.firstElementChild.ariaLevel) + 1 : 1);
-    for (const inner of $$("a:not(.more), .twist", row)) inner.tabIndex = -1;
+    for (const inner of $$("a:not(.more), .twist, input", row)) inner.tabIndex = -1;
     if (!group) return;
     group.role = "group";
     if (!$(".twist", row).disabled) row.ariaExpanded = String(!group.hidden);
@@ -83,10 +99,10 @@
   };
   roles(document);
   sheaf.dress.push(roles);
-  document.addEventListener("sheaf:fresh", (e) => { if (e.target.id === "tree") roles(document); });
-  keep([...new Set([...opened(), ...$$("#tree .twist[aria-expanded=true]").map((twist) => twist.getAttribute("aria-controls").slice(3))])].slice(-maxOpen));
+  document.addEventListener("sheaf:fresh", (e) => { if ($("ul.tree", e.target)) roles(document); });
+  keep(folders, [...new Set([...opened(folders), ...$$("#tree .twist[aria-expanded=true]").map((twist) => twist.getAttribute("aria-controls").slice(3))])].slice(-maxOpen));
 
-  // The tree by the keyboard: up and down along what is open, right into a folder, left out of it.
+  // Keyboard: up and down through the visible rows, right into a folder, left out of it.
   on("keydown", "[role=treeitem]", (e, row) => {
     if (e.target !== row || e.altKey || e.ctrlKey || e.metaKey) return; // with Alt: select.js
     const shown = $$("[role=treeitem]", row.closest("[role=tree]")).filter((one) => one.checkVisibility());
@@ -110,14 +126,15 @@
     to.focus();
   });
 
-  // The menu of a row of the tree: the same acts as on the row's own page.
+  // The menu of a row: the same actions as on the record's own page.
   const rowMenu = $("#row-menu");
   on("keydown", "[data-menu]", (e, button) => { if (e.key === " ") { e.preventDefault(); button.click(); } });
   on("click", "[data-menu]", (e, button) => {
     if (e.metaKey || e.ctrlKey || e.shiftKey) return;
     e.preventDefault();
     const row = button.closest(".row"), { url, kind } = row.dataset, base = row.dataset.new;
-    const items = [["Edit", url + "/edit"], ["Move", url + "/move"]];
+    const items = [["Edit", url + "/edit"], ["Move", kind === "document" ? base + "/selection/move?item=document:" + row.dataset.id : url + "/move"]];
+    if (kind === "document") items.unshift(["New document below", base + "/documents/new?below=" + row.dataset.id]);
     if (kind.endsWith("-folder")) {
       if (row.dataset.depth < 3) items.unshift(["New folder here", base + "/folders/new?in=" + row.dataset.id]);
       if (kind === "project-folder") items.unshift(["New project here", base + "/projects/new?in=" + row.dataset.id]);
@@ -126,7 +143,7 @@
     items.push(["Delete", url + "/delete"]);
     rowMenu.replaceChildren(...items.map(([text, href]) => {
       const a = Object.assign(document.createElement("a"), { textContent: text, href });
-      if (!href.includes("/brandings/new") && !(kind === "branding" && text === "Edit")) a.dataset.dialog = ""; // their editor needs the page
+      if (!/\/(brandings|documents)\/new/.test(href) && !(text === "Edit" && (kind === "branding" || kind === "document"))) a.dataset.dialog = ""; // their editor needs the page
       if (text === "Delete") a.className = "danger";
       return a;
     }));
@@ -139,24 +156,37 @@
     if (e.newState === "closed") for (const open of $$(".row.open")) open.classList.remove("open");
   });
 
-  // Dragging a project, branding or folder onto a folder. The keyboard has Move.
+  // Dragging a project, branding or folder onto a folder, or a document to another place. The keyboard
+  // has Move, and for documents the M key.
   let drag = null;
   sheaf.busy.push(() => drag);
-  // A row is put before or behind another one of its kind where the pointer is at that one's edge; the
-  // middle of a folder takes it in.
+  // moved returns the rows that move with a row: itself, or all that are selected.
+  const moved = (row) => sheaf.chosen && sheaf.itemOf(row) && sheaf.chosen.has(sheaf.itemOf(row)) ? $$(".row", row.closest("ul.tree")).filter((one) => sheaf.chosen.has(sheaf.itemOf(one))) : [row];
+  // At the edge of another row of its kind, the dragged row is put before or after that row. In the middle
+  // of a folder, it is moved into the folder, and in the middle of a document below that.
   const spotAt = (x, y) => {
-    const under = document.elementFromPoint(x, y), row = under && under.closest("#tree .row[data-move]");
-    if (!row || !drag || row === drag.row || !sheaf.itemOf || !sheaf.itemOf(row) || row.dataset.kind !== drag.row.dataset.kind || drag.row.parentElement.contains(row)) return null;
+    const under = document.elementFromPoint(x, y), row = under && under.closest(".tree .row[data-move]");
+    if (!row || !drag || !sheaf.itemOf || !sheaf.itemOf(row) || row.dataset.kind !== drag.row.dataset.kind) return null;
+    const several = row.dataset.kind === "document" ? moved(drag.row) : [drag.row];
+    if (several.some((one) => one.parentElement.contains(row))) return null;
     const box = row.getBoundingClientRect(), part = (y - box.top) / box.height, edge = row.dataset.kind === "project" ? .5 : .25;
+    const inside = row.dataset.kind === "document" ? { row, side: "over" } : null;
     if (part < edge) return { row, side: "before" };
-    if (part <= 1 - edge || row.ariaExpanded === "true" || row.parentElement.nextElementSibling?.matches(".rest")) return null;
-    return { row, side: "behind" };
+    if (part <= 1 - edge || row.ariaExpanded === "true") return inside;
+    return !inside && row.parentElement.nextElementSibling?.matches(".rest") ? null : { row, side: "behind" };
   };
   const mark = (spot) => {
-    for (const row of $$(".row.before, .row.behind")) row.classList.remove("before", "behind");
+    for (const row of $$(".row.before, .row.behind, .row.over")) row.classList.remove("before", "behind", "over");
     if (spot) spot.row.classList.add(spot.side);
   };
-  const putAt = (row, { row: at, side }) => {
+  const putAt = async (row, { row: at, side }) => {
+    if (row.dataset.kind === "document") {
+      if (!await sheaf.put(moved(row), at, side) || side !== "over") return;
+      if (document.getElementById("in-" + at.dataset.id)) await setOpen(at.dataset.id, true);
+      else remember(documents, at.dataset.id, true);
+      sheaf.refresh();
+      return;
+    }
     const list = at.parentElement.parentElement;
     let next = side === "before" ? at : at.parentElement.nextElementSibling?.firstElementChild;
     if (next === row) next = row.parentElement.nextElementSibling?.firstElementChild;
@@ -171,7 +201,7 @@
   };
   document.addEventListener("pointerdown", (e) => {
     const row = e.target instanceof Element && e.target.closest(".row[data-move]");
-    if (!row || e.button || e.pointerType === "touch" || e.target.closest("button, [data-menu]")) return;
+    if (!row || e.button || e.pointerType === "touch" || e.target.closest("button, input, [data-menu]")) return;
     drag = { row, x: e.clientX, y: e.clientY, ghost: null, over: null };
   });
   document.addEventListener("pointermove", (e) => {
@@ -182,21 +212,20 @@
       drag.ghost.className = "ghost";
       const icon = $("a .icon", drag.row);
       if (icon) drag.ghost.append(icon.cloneNode(true));
-      const several = sheaf.chosen && sheaf.itemOf(drag.row) && sheaf.chosen.has(sheaf.itemOf(drag.row)) ? sheaf.chosen.size : 1;
+      const several = drag.row.dataset.kind === "document" ? moved(drag.row).length : sheaf.chosen && sheaf.itemOf(drag.row) && sheaf.chosen.has(sheaf.itemOf(drag.row)) ? sheaf.chosen.size : 1;
       drag.ghost.append(several > 1 ? several + " selected" : drag.row.dataset.name);
       document.body.append(drag.ghost);
       document.body.classList.add("dragging");
       drag.row.classList.add("lifted");
     }
     drag.ghost.style.transform = `translate(${e.clientX + 10}px, ${e.clientY + 8}px)`;
+    if (drag.row.dataset.kind === "document") scrollBy(0, e.clientY < 90 ? -14 : e.clientY > innerHeight - 50 ? 14 : 0);
     drag.spot = spotAt(e.clientX, e.clientY);
-    mark(drag.spot);
     const over = drag.spot ? null : targetAt(e.clientX, e.clientY);
-    if (over !== drag.over) {
-      if (drag.over) drag.over.classList.remove("over");
-      if (over) over.classList.add("over");
-      drag.over = over;
-    }
+    if (drag.over && over !== drag.over) drag.over.classList.remove("over");
+    drag.over = over;
+    mark(drag.spot);
+    if (over) over.classList.add("over");
   });
   const drop = (cancelled) => {
     if (!drag) return;
@@ -208,7 +237,7 @@
     row.classList.remove("lifted");
     if (over) over.classList.remove("over");
     mark(null);
-    // The click that ends a drag opens nothing.
+    // The click at the end of a drag opens nothing.
     const stop = (e) => { e.preventDefault(); e.stopPropagation(); };
     addEventListener("click", stop, true);
     setTimeout(() => removeEventListener("click", stop, true), 0);
@@ -228,4 +257,83 @@
     sheaf.refresh();
   };
 
+  // Moving documents with the keyboard: M picks the row up, or all selected rows, the arrow keys choose a
+  // place, Enter drops it there and Escape leaves it where it is. The message is read by screen readers.
+  let carried = null;
+  sheaf.busy.push(() => carried);
+  // places returns the places of a level and of the open levels below it, from top to bottom.
+  const places = (list, rows) => {
+    const level = [...list.children].map((li) => li.firstElementChild).filter((row) => row.matches(".row") && !rows.includes(row)), out = [];
+    for (const row of level) {
+      const open = row.ariaExpanded === "true" ? places(row.nextElementSibling, rows) : [];
+      out.push({ row, side: "before" }, ...(open.length ? open : [{ row, side: "over" }]));
+    }
+    if (level.length) out.push({ row: level.at(-1), side: "behind" });
+    return out;
+  };
+  const above = (row) => { const li = row.parentElement.parentElement.closest("li"); return li && li.firstElementChild; };
+  const depth = (spot) => Number(spot.row.ariaLevel) + (spot.side === "over");
+  const named = ({ row, side }) => {
+    if (side === "over") return `Below ${row.dataset.name}, as the last document there.`;
+    const parent = above(row);
+    return `${side === "before" ? "Before" : "After"} ${row.dataset.name}, ${parent ? "below " + parent.dataset.name : "on the first level of this tree"}.`;
+  };
+  const aim = (at) => {
+    carried.at = Math.max(0, Math.min(at, carried.spots.length - 1));
+    const spot = carried.spots[carried.at];
+    mark(spot);
+    spot.row.scrollIntoView({ block: "nearest" });
+    say(named(spot));
+  };
+  const pickUp = (row) => {
+    const rows = moved(row), spots = places(row.closest("ul.tree"), rows);
+    if (!spots.length) { say("There is no other place on this page. To choose a place elsewhere, use Move."); return; }
+    // It begins where the row is: before the next row that stays, or after the last one of the level, or
+    // below a document that has no others.
+    const rest = [...row.parentElement.parentElement.children].map((li) => li.firstElementChild).filter((one) => one.matches(".row") && (one === row || !rows.includes(one)));
+    const here = rest.indexOf(row), next = rest[here + 1], last = rest[here - 1], parent = above(row);
+    const start = spots.findIndex((spot) => next ? spot.row === next && spot.side === "before" : last ? spot.row === last && spot.side === "behind" : spot.row === parent && spot.side === "over");
+    carried = { row, rows, spots, at: Math.max(0, start) };
+    for (const one of rows) one.classList.add("carried");
+    mark(spots[carried.at]);
+    say(`${rows.length > 1 ? rows.length + " documents are" : row.dataset.name + " is"} picked up. Choose a place with the arrow keys, then press Enter. Escape cancels.`);
+  };
+  const putDown = (says) => {
+    const { row, rows, spots, at } = carried;
+    carried = null;
+    mark(null);
+    for (const one of rows) one.classList.remove("carried");
+    row.focus();
+    if (says) { say(says); sheaf.refreshLate(); } else putAt(row, spots[at]);
+  };
+  on("keydown", ".documents .row[data-move]", (e, row) => {
+    if (e.target === row && e.key.toLowerCase() === "m" && !e.altKey && !e.ctrlKey && !e.metaKey && !carried && sheaf.put) { e.preventDefault(); pickUp(row); }
+  });
+  addEventListener("keydown", async (e) => {
+    if (!carried || e.altKey || e.ctrlKey || e.metaKey) return;
+    e.stopPropagation();
+    if (e.key !== "Tab") e.preventDefault();
+    const { spots, at } = carried, spot = spots[at];
+    switch (e.key) {
+      case "ArrowDown": aim(at + 1); break;
+      case "ArrowUp": aim(at - 1); break;
+      case "Home": aim(0); break;
+      case "End": aim(spots.length - 1); break;
+      case "ArrowLeft": { // out of the level, to the place after it
+        const out = spots.findIndex((one, i) => i > at && depth(one) < depth(spot));
+        if (out >= 0) aim(out);
+        break;
+      }
+      case "ArrowRight": // into a closed document, before the first one there
+        if (spot.side === "behind" || spot.row.ariaExpanded !== "false") break;
+        await setOpen(spot.row.dataset.id, true);
+        if (!carried) return;
+        carried.spots = places(carried.row.closest("ul.tree"), carried.rows);
+        aim(carried.spots.findIndex((one) => above(one.row) === spot.row || one.row === spot.row && one.side === "over"));
+        break;
+      case "Enter": putDown(); break;
+      case "Escape": case "Tab": putDown(carried.rows.length > 1 ? "They stay where they are." : `${carried.row.dataset.name} stays where it is.`); break;
+    }
+  }, true);
+  addEventListener("pointerdown", () => { if (carried) putDown(carried.rows.length > 1 ? "They stay where they are." : `${carried.row.dataset.name} stays where it is.`); }, true);
 })();

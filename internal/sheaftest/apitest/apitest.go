@@ -1,6 +1,6 @@
-// Package apitest is the kit for tests of the whole API: a real HTTP server over a real store, with
-// a clock that the test moves, and a small client. Nothing is shared between two test functions, so
-// that they run beside each other.
+// Package apitest is the kit for tests of the whole API: a real HTTP server over a real store, a
+// clock that the test can set, and a small client. Test functions share nothing, so they can run in
+// parallel.
 package apitest
 
 import (
@@ -10,42 +10,43 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/door"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/publish"
-	"sheaf.dev/internal/ratewindow"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/sheaftest/s3test"
 	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/tally"
 )
 
-// API is a running service of one test.
+// API is a running service for one test.
 type API struct {
 	Server  *httptest.Server
-	Front   *front.Front    // serves what Handler and other edges answer
+	Front   *front.Front    // serves Handler and the other edges
 	Handler *httpapi.Server // the API
 	App     *app.App
 	Store   *store.Store
-	Options store.Options // by which Store was opened
+	Options store.Options // of Store
 	Clock   *Clock
-	Media   *Files // where all nodes keep the bytes of media
-	// Webhooks is what sends: deliveries go out once Deliver was called.
+	Media   *Files // the bytes of media of all nodes
+	// Webhooks is the sender. It sends deliveries after Deliver was called.
 	Webhooks *Webhooks
-	// MaxRecords is how many records a workspace of any plan may have; 0, as at first, is any
-	// number.
+	// MaxRecords bounds the records of a workspace on any plan; 0, the default, means no limit.
 	MaxRecords atomic.Int64
-	// Quota is how many bytes a workspace of any plan may store; 0, as at first, is any number.
+	// Quota bounds the bytes of a workspace on any plan; 0, the default, means no limit.
 	Quota atomic.Int64
-	// disk is how many bytes the disk has free: plenty at first. looks make each server look at it.
+	// disk is the free bytes of the disk, plenty at first. looks make each server read it.
 	disk  atomic.Int64
 	looks []func()
 
@@ -54,37 +55,64 @@ type API struct {
 	log   sheaftest.Output
 }
 
-// Files is where the bytes of media are: a test may put another Store in its place while nobody asks.
+// Files is the store of the bytes of media. A test may replace the Store while there are no
+// requests.
 type Files struct{ media.Store }
 
-// Config is how the service is set up.
+// Config is the configuration of the service.
 type Config struct {
-	httpapi.Config
+	httpapi.Config // its Door is made of the fields below
+	Log            *slog.Logger
+	RateLimit      func(sheaf.Plan) int
+	Limiter        door.Limiter
+	Tally          *tally.Tally
+
 	Memory       int64
 	TrustedProxy []netip.Prefix
 	// Beside are edges that are mounted beside the API.
 	Beside []front.Mount
 
-	leaning []func(Config, *httpapi.Server) front.Mount // of Mounting
-	shares  *publish.Publisher                          // that WithShares mounted
+	notFound front.Edge                 // the console, by WithConsole
+	later    []func(Config) front.Mount // by Mounting
+	shares   *publish.Publisher         // mounted by WithShares
 }
 
-// Option changes how the service is set up, before it starts.
+// Option changes the configuration before the service starts.
 type Option func(*Config)
 
-// PlanLimits puts the contract's rate limits in force, which are lifted otherwise.
+// PlanLimits enables the contract's rate limits. Without it there are none.
 func PlanLimits(c *Config) {
 	c.RateLimit = func(p sheaf.Plan) int { return map[sheaf.Plan]int{sheaf.Pro: 100, sheaf.Business: 500}[p] }
 }
 
-// Quiet drops the log lines of requests. A long run has too many to keep.
+// Quiet drops the log lines of requests. A long run would have too many.
 func Quiet(c *Config) { c.Log = slog.New(slog.DiscardHandler) }
 
-// Each runs the test on either engine, as parallel subtests: on SQLite as one process, on
-// PostgreSQL as two nodes behind a balancer. What one node on PostgreSQL would show, each of the
-// two shows. Without PostgreSQL those on it are skipped, except under ./scripts/test.
+// Run runs the test on SQLite. If SHEAF_TEST_ENGINES is "all", as in `make race`, it runs the test on
+// PostgreSQL too, as Each does. Use it for what the code above the store decides: bodies, fields,
+// scopes, plans, pages. test/model compares the answers of both engines.
+func Run(t *testing.T, test func(t *testing.T, a *API), options ...Option) {
+	some := variants[:1]
+	if os.Getenv(EnvEngines) == "all" {
+		some = variants
+	}
+	runOn(t, some, test, options)
+}
+
+// EnvEngines is the variable that makes Run use both engines.
+const EnvEngines = "SHEAF_TEST_ENGINES"
+
+// Each runs the test on both engines, as parallel subtests: on SQLite as one process, on PostgreSQL
+// as two nodes behind a balancer. Without PostgreSQL the subtests on it are skipped, except under
+// ./scripts/test. Use it for what an engine or a second node can get wrong: lists, search, claims,
+// cascades, locks, idempotency, and everything that a node caches.
 func Each(t *testing.T, test func(t *testing.T, a *API), options ...Option) {
-	for _, v := range variants {
+	runOn(t, variants, test, options)
+}
+
+// runOn runs the test as parallel subtests, one for each of the variants.
+func runOn(t *testing.T, some []variant, test func(t *testing.T, a *API), options []Option) {
+	for _, v := range some {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			test(t, v.start(t, options...))
@@ -92,8 +120,8 @@ func Each(t *testing.T, test func(t *testing.T, a *API), options ...Option) {
 	}
 }
 
-// EachStore is Each for tests of media: on SQLite with a folder of files, on the nodes with a bucket of
-// a real S3 service, as the program has them.
+// EachStore is Each for tests of media: with a folder of files on SQLite, and with a bucket of a
+// real S3 service on PostgreSQL, as in the program.
 func EachStore(t *testing.T, test func(t *testing.T, a *API), options ...Option) {
 	Each(t, func(t *testing.T, a *API) {
 		if a.Options.DatabaseURL != "" {
@@ -103,13 +131,16 @@ func EachStore(t *testing.T, test func(t *testing.T, a *API), options ...Option)
 	}, options...)
 }
 
-// variants are the ways in which Each runs a test.
-var variants = []struct {
+// variant is a way in which a test is run.
+type variant struct {
 	name  string
 	start func(testing.TB, ...Option) *API
-}{{"sqlite", SQLite}, {"nodes", Nodes}}
+}
 
-// SQLite starts the API on a SQLite file, for tests to which the engine cannot matter.
+// variants are all of them; the first is enough for Run.
+var variants = []variant{{"sqlite", SQLite}, {"nodes", Nodes}}
+
+// SQLite starts the API on a SQLite file, for tests that do not depend on the engine.
 func SQLite(t testing.TB, options ...Option) *API {
 	t.Helper()
 	return Open(t, store.Options{Folder: migrated.Folder(t)}, options...)
@@ -121,19 +152,18 @@ func Postgres(t testing.TB, options ...Option) *API {
 	return Open(t, store.Options{DatabaseURL: migrated.URL(t)}, options...)
 }
 
-// Open starts the API on a store of the test's own, which is migrated.
+// Open starts the API on a migrated store.
 func Open(t testing.TB, o store.Options, options ...Option) *API {
 	t.Helper()
 	return openNodes(t, o, 1, options)
 }
 
-// forEver is how long what a busy machine does late is waited for, where the program has a bound of
-// seconds: for its turn in the store, for a search, for the end of a removal. Those bounds have tests
-// of their own.
+// forEver replaces the program's bounds of some seconds, which a busy machine might exceed: the
+// wait for the store, for a search, for the end of a removal. Those bounds have tests of their own.
 const forEver = time.Hour
 
-// openNodes starts `count` nodes on one store, which share the clock, what sends, and the window of
-// the rate limit, and one server before them.
+// openNodes starts `count` nodes on one store, and one server before them. The nodes share the
+// clock, the sender, and the window of the rate limit.
 func openNodes(t testing.TB, o store.Options, count int, options []Option) *API {
 	t.Helper()
 	a := &API{t: t, Options: o, Clock: new(Clock), Media: &Files{media.Folder(t.TempDir())}}
@@ -141,7 +171,7 @@ func openNodes(t testing.TB, o store.Options, count int, options []Option) *API 
 	a.Options.Turn = cmp.Or(o.Turn, forEver)
 	a.Options.Log = slog.New(slog.NewJSONHandler(&a.log, nil))
 	a.Webhooks = newWebhooks(t, a.Clock)
-	shared := sharedWindow{ratewindow.New()}
+	shared := door.NewLimiter()
 	for range count {
 		n := a.startNode(shared, options)
 		a.nodes = append(a.nodes, n)
@@ -157,14 +187,14 @@ func openNodes(t testing.TB, o store.Options, count int, options []Option) *API 
 	a.Store, a.App, a.Front, a.Handler = a.nodes[0].store, a.nodes[0].app, a.nodes[0].front, a.nodes[0].handler
 	t.Cleanup(a.watch())
 	a.Server = httptest.NewServer(a.Clock.translate(&balancer{nodes: a.nodes}))
-	// Tests ask from many goroutines at once: without this, all but two would connect anew for
-	// every request.
+	// Tests make requests from many goroutines: without this, all but two would open a connection
+	// for every request.
 	a.Server.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = 128
 	t.Cleanup(a.Server.Close)
 	return a
 }
 
-// Handlers returns those of all nodes.
+// Handlers returns the handlers of all nodes.
 func (a *API) Handlers() (out []*httpapi.Server) {
 	for _, n := range a.nodes {
 		out = append(out, n.handler)
@@ -172,7 +202,7 @@ func (a *API) Handlers() (out []*httpapi.Server) {
 	return out
 }
 
-// Log returns what was logged so far, a JSON object a line.
+// Log returns the log so far, with one JSON object on each line.
 func (a *API) Log() string { return a.log.String() }
 
 // WriteUsage writes the last-used times of keys now. The program writes them periodically.
@@ -181,17 +211,17 @@ func (a *API) WriteUsage() {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, n := range a.nodes {
-		if err := n.handler.Run(ended); err != nil {
+		if err := n.handler.Door.Run(ended); err != nil {
 			a.t.Fatal(err)
 		}
 	}
 }
 
-// Clock is the time that the API sees: the real one, until the test moves it. It is safe for
+// Clock is the clock of the API: the real time, until the test changes it. It is safe for
 // concurrent use.
 type Clock struct {
 	mu     sync.Mutex // guards both
-	still  time.Time  // zero while it goes on
+	still  time.Time  // zero while it runs
 	offset time.Duration
 }
 
@@ -202,7 +232,7 @@ func (c *Clock) Now() time.Time {
 	return c.now()
 }
 
-// now is Now for who holds the lock.
+// now is Now for callers that hold the lock.
 func (c *Clock) now() time.Time {
 	if !c.still.IsZero() {
 		return c.still
@@ -220,7 +250,7 @@ func (c *Clock) Set(t time.Time) {
 // Freeze makes the clock stand still now.
 func (c *Clock) Freeze() { c.Set(c.Now()) }
 
-// Advance moves the clock, whether it stands still or goes on.
+// Advance moves the clock, whether it stands still or runs.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -231,15 +261,16 @@ func (c *Clock) Advance(d time.Duration) {
 	}
 }
 
-// moved reports whether the test has touched the clock.
+// moved reports whether the test has changed the clock.
 func (c *Clock) moved() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.still.IsZero() || c.offset != 0
 }
 
-// real returns a deadline of this clock in the real time that sockets go by: as far ahead as it is by
-// this clock, and none where it lies ahead of a clock that stands still, which never comes to it.
+// real converts a deadline of this clock into real time, which sockets use. It is as far ahead as
+// by this clock. If the clock stands still before the deadline, there is none, because the clock
+// never reaches it.
 func (c *Clock) real(deadline time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -250,7 +281,7 @@ func (c *Clock) real(deadline time.Time) time.Time {
 	return time.Now().Add(ahead)
 }
 
-// translate passes on the deadlines of a moved clock in the real time that sockets go by.
+// translate converts the deadlines of a changed clock into real time, which sockets use.
 func (c *Clock) translate(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c.moved() {
@@ -260,7 +291,7 @@ func (c *Clock) translate(h http.Handler) http.Handler {
 	})
 }
 
-// movedWriter is a connection whose deadlines are told by a clock that the test has moved.
+// movedWriter is a connection whose deadlines come from a clock that the test has changed.
 type movedWriter struct {
 	http.ResponseWriter
 	clock *Clock

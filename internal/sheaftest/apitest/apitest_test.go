@@ -30,9 +30,9 @@ func TestEach_ServesTheAPIOnEitherEngineAndOnTwoNodes(t *testing.T) {
 	})
 }
 
-// A body must arrive also when the test has put the clock back: the deadline of its socket is in
-// real time.
-func TestClock_InThePastStillTakesBodies(t *testing.T) {
+// A body arrives although the test has set the clock back: the deadline of its socket is in real
+// time.
+func TestClock_InThePastAcceptsBodies(t *testing.T) {
 	a := apitest.SQLite(t)
 	a.Clock.Set(time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC))
 	c := a.Workspace(sheaf.Pro).Client("")
@@ -42,8 +42,8 @@ func TestClock_InThePastStillTakesBodies(t *testing.T) {
 	}
 }
 
-// Likewise a file goes out, whose deadlines are those of writing.
-func TestClock_InThePastStillGivesFiles(t *testing.T) {
+// A file is sent too, which has write deadlines.
+func TestClock_InThePastSendsFiles(t *testing.T) {
 	a := apitest.SQLite(t)
 	a.Clock.Set(time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC))
 	c := a.Workspace(sheaf.Pro).Client("")

@@ -15,19 +15,18 @@ import (
 	"sheaf.dev/internal/sheaftest/openapitest"
 )
 
-// answerWithin is far longer than any answer takes, and shorter than the time that a run of tests
-// has.
+// answerWithin bounds a request. It is far longer than any answer takes, and shorter than the
+// timeout of a test run.
 const answerWithin = 5 * time.Minute
 
-// Client makes requests with one key. It is safe for concurrent use, and fails no test by itself,
-// except when request and answer are not as the OpenAPI document has them: what went wrong with a
-// request is reported by its Response.
+// Client makes requests with one key. It is safe for concurrent use. It fails the test only if a
+// request or an answer differs from the OpenAPI document; the Response reports any other failure.
 type Client struct {
 	api    *API
 	header http.Header
 }
 
-// Client returns a client with the key; an empty one sends none.
+// Client returns a client with the key. With an empty key it sends none.
 func (a *API) Client(key string) *Client {
 	c := &Client{api: a, header: http.Header{}}
 	if key != "" {
@@ -36,7 +35,7 @@ func (a *API) Client(key string) *Client {
 	return c
 }
 
-// GET asks for a path, which may have a query. Headers are lines such as "If-Match: *"; they
+// GET requests a path, which may have a query. Headers are lines such as "If-Match: *"; they
 // replace the client's own.
 func (c *Client) GET(path string, headers ...string) *Response {
 	return c.Do(http.MethodGet, path, nil, headers...)
@@ -52,14 +51,14 @@ func (c *Client) PATCH(path string, body any, headers ...string) *Response {
 	return c.Do(http.MethodPatch, path, body, headers...)
 }
 
-// DELETE removes what is at the path.
+// DELETE deletes the resource at the path.
 func (c *Client) DELETE(path string, headers ...string) *Response {
 	return c.Do(http.MethodDelete, path, nil, headers...)
 }
 
-// Do makes one request. The body is nil, a string or bytes sent as they are, a reader sent in
-// chunks, or anything else as JSON. A body is announced as application/json unless a header says
-// otherwise. No redirect is followed.
+// Do makes one request. The body is nil; a string or bytes, which are sent unchanged; a reader,
+// which is sent in chunks; or any other value, which is sent as JSON. Its content type is
+// application/json, unless a header has another. Do follows no redirect.
 func (c *Client) Do(method, path string, body any, headers ...string) *Response {
 	req, err := c.request(method, path, body, headers)
 	if err != nil {
@@ -75,16 +74,17 @@ func (c *Client) Do(method, path string, body any, headers ...string) *Response 
 	defer res.Body.Close()
 	out := &Response{Status: res.StatusCode, Header: res.Header, what: method + " " + path}
 	if out.Body, out.Err = io.ReadAll(res.Body); out.Err == nil {
-		_ = json.Unmarshal(out.Body, &out.JSON) // nil when it is no object
+		_ = json.Unmarshal(out.Body, &out.JSON) // nil if it is no object
 		c.checkDocument(req, out)
 	}
 	return out
 }
 
-// theDocument is the API's OpenAPI document, read once a process.
+// theDocument is the API's OpenAPI document. It is read once in a process.
 var theDocument = sync.OnceValues(func() (*openapitest.Document, error) { return openapitest.New(httpapi.OpenAPI()) })
 
-// checkDocument holds the exchange against the OpenAPI document; a body that was streamed is gone.
+// checkDocument checks the exchange against the OpenAPI document. A body that was streamed is not
+// checked.
 func (c *Client) checkDocument(req *http.Request, res *Response) {
 	held, err := theDocument()
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *Client) checkDocument(req *http.Request, res *Response) {
 	}
 }
 
-// request makes the request. A header of the caller's replaces the client's own; one that is named
+// request returns the request. The caller's headers replace the client's own. A header that occurs
 // twice is sent twice.
 func (c *Client) request(method, path string, body any, headers []string) (*http.Request, error) {
 	content, err := reader(body)
@@ -131,7 +131,7 @@ func (c *Client) request(method, path string, body any, headers []string) (*http
 	return req, nil
 }
 
-// reader is a body as Do takes it. A reader's own type is hidden, so that its length is unknown.
+// reader returns the body for Do. It hides the type of a reader, so that its length is unknown.
 func reader(body any) (io.Reader, error) {
 	switch b := body.(type) {
 	case nil:
@@ -150,14 +150,14 @@ func reader(body any) (io.Reader, error) {
 	return &buf, err
 }
 
-// Response is the answer to one request, read whole. Its methods that take a test end it when the
-// answer is another.
+// Response is the answer to one request, with its whole body. Its methods with a test parameter end
+// the test if the answer is not the expected one.
 type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	JSON   map[string]any // nil when the body is no JSON object
-	Err    error          // the request did not come to an answer
+	JSON   map[string]any // nil if the body is no JSON object
+	Err    error          // why there was no answer
 
 	what string // the request, for a person
 }
@@ -174,7 +174,7 @@ func (r *Response) Want(t testing.TB, status int) *Response {
 	return r
 }
 
-// WantError ends the test unless the answer is an error of the one shape, with the status, the
+// WantError ends the test unless the answer is an error in the API's form, with the status, the
 // code, and each of the parts in its text. It returns the answer.
 func (r *Response) WantError(t testing.TB, status int, code string, parts ...string) *Response {
 	t.Helper()
@@ -237,7 +237,7 @@ func (r *Response) IDs(t testing.TB) []string {
 	return ids
 }
 
-// clip is as much of a body as a failure shows.
+// clip returns the part of a body that a failure shows.
 func clip(b []byte) string {
 	if len(b) > 500 {
 		return string(b[:500]) + "…"

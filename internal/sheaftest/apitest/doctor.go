@@ -7,8 +7,8 @@ import (
 	"sheaf.dev/internal/store/doctor"
 )
 
-// Doctor returns what breaks a promise about the stored data, a line each. What exceeds a plan is
-// not among it.
+// Doctor returns the violations in the stored data, one line each. Exceeding a plan is not a
+// violation.
 func (a *API) Doctor() (violations []string) {
 	a.t.Helper()
 	x := doctor.Examination{Now: a.Clock.Now(), Retention: 720 * time.Hour, Box: a.Webhooks.Box}

@@ -15,6 +15,7 @@ import (
 	"sheaf.dev/internal/console"
 	"sheaf.dev/internal/deliver"
 	"sheaf.dev/internal/disk"
+	"sheaf.dev/internal/door"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/publish"
@@ -29,37 +30,36 @@ import (
 // node is one complete service on the store of an API.
 type node struct {
 	store   *store.Store
-	index   *search.Index // it follows the log once Follow was called, and answers without that too
+	index   *search.Index // it follows the log after Follow, and answers without that too
 	app     *app.App
 	front   *front.Front
 	handler *httpapi.Server
 	shares  *publish.Publisher // nil unless WithShares mounted them
 }
 
-// Nodes starts the API as two nodes on one PostgreSQL database, behind a balancer that gives them
-// the requests in turn: what one has answered, the other is asked about. They tell each other of
-// commits as in the program, each delivers, and they share the rate limit, through one window where
-// the program takes Redis.
+// Nodes starts the API as two nodes on one PostgreSQL database, behind a balancer that alternates
+// between them. They notify each other of commits as in the program, both deliver, and they share
+// the rate limit: through one window, where the program uses Redis.
 //
-// Handler, App and Store are those of the first.
+// Handler, App and Store are those of the first node.
 func Nodes(t testing.TB, options ...Option) *API {
 	t.Helper()
 	return OpenNodes(t, store.Options{DatabaseURL: migrated.URL(t)}, options...)
 }
 
-// OpenNodes is Nodes on a migrated PostgreSQL database of the test's own.
+// OpenNodes is Nodes on a migrated PostgreSQL database.
 func OpenNodes(t testing.TB, o store.Options, options ...Option) *API {
 	t.Helper()
 	return openNodes(t, o, 2, options)
 }
 
-// Address is what the addresses of shares begin with.
+// Address is the beginning of the addresses of shares.
 const Address = "https://sheaf.test"
 
 // plenty is the size of the disk.
 const plenty = 1 << 50
 
-// SetDisk changes how many bytes the disk has free. Its reserve is 1,000.
+// SetDisk sets the free bytes of the disk. Its reserve is 1,000.
 func (a *API) SetDisk(free int64) {
 	a.disk.Store(free)
 	for _, look := range a.looks {
@@ -67,8 +67,8 @@ func (a *API) SetDisk(free int64) {
 	}
 }
 
-// startNode opens the store anew and serves it.
-func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
+// startNode opens the store once more and serves it.
+func (a *API) startNode(l door.Limiter, options []Option) *node {
 	a.t.Helper()
 	s, err := store.Open(context.Background(), a.Options)
 	if err != nil {
@@ -79,17 +79,19 @@ func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
 	room := disk.New(context.Background(), disk.Config{Folder: "/nowhere", Media: "/nowhere", Reserve: 1_000, Log: slog.New(slog.DiscardHandler),
 		Spare: func(context.Context) (int64, error) { return 0, nil },
 		Stat:  func(string) (disk.Space, error) { return disk.Space{Free: a.disk.Load(), Total: plenty}, nil }})
-	a.looks = append(a.looks, func() { room.Look(context.Background()) })
+	a.looks = append(a.looks, func() { room.Check(context.Background()) })
 	n.app = app.New(app.Config{Store: s, Disk: room, Now: a.Clock.Now, Random: rand.Reader, Index: n.index, Media: a.Media, Webhooks: a.Webhooks.rules(), Address: Address, RemovalWait: forEver,
 		PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1},
 		MaxRecords:   func(sheaf.Plan) int { return int(a.MaxRecords.Load()) }, Quota: func(sheaf.Plan) int64 { return a.Quota.Load() }})
-	c := Config{Config: httpapi.Config{App: n.app, Log: a.Options.Log, Now: a.Clock.Now, Limiter: l, RateLimit: func(sheaf.Plan) int { return 0 }, Render: render.New(render.Options{Wait: forEver})}}
+	c := Config{Config: httpapi.Config{App: n.app, Now: a.Clock.Now, Render: render.New(render.Options{Wait: forEver})},
+		Log: a.Options.Log, Limiter: l, RateLimit: func(sheaf.Plan) int { return 0 }}
 	for _, change := range options {
 		change(&c)
 	}
+	c.Door = c.newDoor()
 	n.handler, n.shares = httpapi.New(c.Config), c.shares
-	for _, edge := range c.leaning {
-		c.Beside = append(c.Beside, edge(c, n.handler))
+	for _, edge := range c.later {
+		c.Beside = append(c.Beside, edge(c))
 	}
 	n.front = c.mount(n.handler)
 	a.t.Cleanup(func() { // after the server has closed
@@ -105,33 +107,42 @@ func (a *API) startNode(l httpapi.Limiter, options []Option) *node {
 	return n
 }
 
-// mount returns the API behind a front, as the program has it.
+// newDoor returns the door of all edges.
+func (c Config) newDoor() *door.Door {
+	return door.New(door.Config{App: c.App, Log: c.Log, RateLimit: c.RateLimit, Limiter: c.Limiter, Tally: c.Tally})
+}
+
+// mount returns the API behind a front, as in the program.
 func (c Config) mount(api *httpapi.Server) *front.Front {
-	return front.New(front.Config{Log: c.Log, Now: c.Now, Memory: c.Memory, TrustedProxy: c.TrustedProxy, Requests: c.Requests}, append([]front.Mount{
-		{Edge: api, Name: "other", Paths: []string{"/"}},
+	return front.New(front.Config{Log: c.Log, Now: c.Now, Memory: c.Memory, TrustedProxy: c.TrustedProxy, Requests: c.Requests, NotFound: c.notFound}, append([]front.Mount{
+		{Edge: api, Name: "other", Paths: httpapi.Paths},
 		{Edge: api.Probes(), Name: "probes", Paths: httpapi.ProbePaths, Unbounded: true}}, c.Beside...)...)
 }
 
-// Serve returns another API behind a front of its own.
-func Serve(c httpapi.Config) *front.Front { return Config{Config: c}.mount(httpapi.New(c)) }
+// Serve returns another API, over these rules and behind a front of its own. It has no rate limit.
+func (a *API) Serve(rules *app.App) *front.Front {
+	c := Config{Config: httpapi.Config{App: rules, Now: a.Clock.Now}, Log: a.Options.Log, RateLimit: func(sheaf.Plan) int { return 0 }}
+	c.Door = c.newDoor()
+	return c.mount(httpapi.New(c.Config))
+}
 
-// Mounting mounts an edge beside the API that leans on it: so the tests of an edge with a large library
-// have it, and no others.
-func Mounting(edge func(Config, *httpapi.Server) front.Mount) Option {
-	return func(c *Config) { c.leaning = append(c.leaning, edge) }
+// Mounting mounts an edge that needs the Door of the configuration. So only the tests of an edge with a
+// large library compile it.
+func Mounting(edge func(Config) front.Mount) Option {
+	return func(c *Config) { c.later = append(c.later, edge) }
 }
 
 // WithConsole mounts the console beside the API.
 func WithConsole(c *Config) {
 	pages := console.New(console.Config{App: c.App, Log: c.Log, Now: c.Now, Render: c.Render})
-	c.Config.Pages = pages
+	c.notFound = pages
 	c.Beside = append(c.Beside, front.Mount{Edge: pages, Name: "console", Paths: console.Paths})
 }
 
-// WithShares mounts the pages of shares beside the API. An address may ask for any number of them.
+// WithShares mounts the pages of shares beside the API, without a limit by address.
 func WithShares(c *Config) { withShares(c, 0) }
 
-// WithLimitedShares is WithShares, with the bound on what an address asks for.
+// WithLimitedShares is WithShares with the limit by address.
 func WithLimitedShares(c *Config) { withShares(c, 120) }
 
 func withShares(c *Config, limit int) {
@@ -146,7 +157,7 @@ func withShares(c *Config, limit int) {
 	c.Beside = append(c.Beside, front.Mount{Edge: c.shares, Name: "share", Paths: publish.Paths})
 }
 
-// WriteViews writes now how often shares were seen, which the program does every few seconds.
+// WriteViews stores the views of shares now. The program does so every few seconds.
 func (a *API) WriteViews() {
 	a.t.Helper()
 	ended, cancel := context.WithCancel(context.Background())
@@ -158,8 +169,8 @@ func (a *API) WriteViews() {
 	}
 }
 
-// watch runs what serves open streams on every node, and if there are several lets them tell each other of
-// their commits. The function that it returns ends that.
+// watch runs the workers for open streams on every node, and makes several nodes notify each other
+// of commits, until stop is called.
 func (a *API) watch() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
@@ -184,7 +195,7 @@ func (a *API) watch() (stop func()) {
 	}
 }
 
-// balancer gives each node a request in turn.
+// balancer sends requests to the nodes in turn.
 type balancer struct {
 	nodes []*node
 	next  atomic.Uint64
@@ -195,23 +206,28 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.nodes[b.next.Add(1)%uint64(len(b.nodes))].front.ServeHTTP(w, r)
 }
 
-// sharedWindow is the rate limit of several nodes in one process.
-type sharedWindow struct{ window *ratewindow.Window }
-
-// Admit asks the window that all nodes share.
-func (s sharedWindow) Admit(_ context.Context, key string, limit int, in ratewindow.Group, now time.Time) ratewindow.Decision {
-	return s.window.AdmitIn(key, limit, in, now)
-}
-
-// AdmitMore asks it for more slots.
-func (s sharedWindow) AdmitMore(_ context.Context, key string, limit, more int, in ratewindow.Group, now time.Time) ratewindow.Decision {
-	return s.window.AdmitMore(key, limit, more, in, now)
-}
-
-// Drain does on every node what the program does when it is told to stop.
+// Drain does on every node what the program does at the beginning of a stop.
 func (a *API) Drain() {
 	for _, n := range a.nodes {
 		n.front.Drain()
+	}
+}
+
+// LockCascades makes every node wait before a heavy cascade of the workspace, until leave is called.
+func (a *API) LockCascades(ws sheaf.WorkspaceID) (leave func()) {
+	a.t.Helper()
+	var locks []func()
+	for _, n := range a.nodes {
+		unlock, err := n.store.LockCascade(context.Background(), ws)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		locks = append(locks, unlock)
+	}
+	return func() {
+		for _, unlock := range locks {
+			unlock()
+		}
 	}
 }
 
@@ -225,8 +241,8 @@ func (a *API) CloseStores() {
 	}
 }
 
-// Follow starts taking what changes into the index of search, on every node, until the test ends or
-// stop is called.
+// Follow makes the search index of every node follow changes, until the test ends or stop is
+// called.
 func (a *API) Follow() (stop func()) {
 	a.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -246,8 +262,8 @@ func (a *API) Follow() (stop func()) {
 	return stop
 }
 
-// Deliver starts sending on every node, with the delays of that schedule, and stops when the test
-// ends or stop is called.
+// Deliver makes every node send deliveries with the delays of the schedule, until the test ends or
+// stop is called.
 func (a *API) Deliver(schedule sheaf.Schedule) (stop func()) {
 	a.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -271,5 +287,5 @@ func (a *API) Deliver(schedule sheaf.Schedule) (stop func()) {
 	return stop
 }
 
-// IndexIsOpen reports whether anybody has searched on the first node.
+// IndexIsOpen reports whether the first node has opened its search index, which a search does.
 func (a *API) IndexIsOpen() bool { return a.nodes[0].index.IsOpen() }

@@ -8,13 +8,13 @@ import (
 	"sheaf.dev/internal/sheaftest/openapitest"
 )
 
-// A check that lets everything pass would prove nothing.
+// The check notices differences: without them it would prove nothing.
 func TestDocument_FindsWhatTheDocumentDoesNotHave(t *testing.T) {
 	c, err := theDocument()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const document = `"id":"0190b0a0-0000-7000-8000-000000000003","title":"a","description":null,"project_id":null,"version":1,"content_bytes":0,"content_sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","external_id":null,"url":null,"metadata":{},"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"`
+	const document = `"id":"0190b0a0-0000-7000-8000-000000000003","title":"a","description":null,"project_id":null,"parent_id":null,"sort_order":1048576,"version":1,"content_bytes":0,"content_sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","external_id":null,"url":null,"metadata":{},"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"`
 	for _, test := range []struct {
 		name, method, path, sent string
 		status                   int

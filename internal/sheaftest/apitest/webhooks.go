@@ -14,8 +14,8 @@ import (
 	"sheaf.dev/internal/sheaftest"
 )
 
-// Webhooks is what an API sends with. Its guard lets loopback through, where the receivers of tests
-// are, and nothing else that is special; it trusts the certificates of CA.
+// Webhooks is the sender of an API. Its guard allows loopback, where the receivers of tests are,
+// and no other special address. It trusts the certificates of CA.
 type Webhooks struct {
 	CA      *sheaftest.CA
 	Box     *seal.Box
@@ -25,7 +25,7 @@ type Webhooks struct {
 	Timeout time.Duration // of an attempt
 }
 
-// newWebhooks makes an authority and a master key of the test's own.
+// newWebhooks creates a sender with a new authority and a new master key.
 func newWebhooks(t testing.TB, clock *Clock) *Webhooks {
 	t.Helper()
 	key := make([]byte, 32)
@@ -48,7 +48,7 @@ func newWebhooks(t testing.TB, clock *Clock) *Webhooks {
 	return w
 }
 
-// rules is the part of it that the app needs.
+// rules returns the part that app needs.
 func (w *Webhooks) rules() app.Webhooks {
 	return app.Webhooks{Box: w.Box, Guard: w.Guard, SignatureHeader: "X-Service-Signature", Send: w.Courier.Send}
 }

@@ -17,7 +17,8 @@ type Workspace struct {
 	api   *API
 }
 
-// Workspace makes a workspace on that plan; change may alter it first, as to make it personal.
+// Workspace creates a workspace on the plan. `change` may alter it first, for example with
+// Personal.
 func (a *API) Workspace(plan sheaf.Plan, change ...func(*app.NewWorkspace)) *Workspace {
 	a.t.Helper()
 	in := app.NewWorkspace{Name: "Acme", Plan: plan}
@@ -31,7 +32,7 @@ func (a *API) Workspace(plan sheaf.Plan, change ...func(*app.NewWorkspace)) *Wor
 	return &Workspace{ID: ws.ID, Owner: ws.Owner, api: a}
 }
 
-// Personal makes a workspace one user's own.
+// Personal makes the workspace personal: it belongs to one user.
 func Personal(in *app.NewWorkspace) { in.Personal = true }
 
 // SetPlan changes the plan.
@@ -42,7 +43,7 @@ func (w *Workspace) SetPlan(p sheaf.Plan) {
 	}
 }
 
-// Key makes a key with the scopes, or with all of them when none is named. It passes by the plan's
+// Key creates a key with the scopes, or with all scopes if none is named. It ignores the plan's
 // limit of keys.
 func (w *Workspace) Key(scopes ...sheaf.Scope) string {
 	w.api.t.Helper()
@@ -54,8 +55,8 @@ func (w *Workspace) Key(scopes ...sheaf.Scope) string {
 	return secret
 }
 
-// NewKey makes a key that change may alter first, and returns its secret too. It passes by every
-// rule.
+// NewKey creates a key, which `change` may alter first, and returns its secret too. It ignores all
+// rules.
 func (w *Workspace) NewKey(change func(*sheaf.Key)) (secret string, k sheaf.Key) {
 	w.api.t.Helper()
 	now := w.api.Clock.Now().UTC().Truncate(time.Millisecond)
@@ -92,7 +93,7 @@ func (w *Workspace) Revoke(id sheaf.KeyID) {
 	}
 }
 
-// Client returns a client with the key, or with a new key of all scopes when it is empty.
+// Client returns a client with the key, or with a new key of all scopes if it is empty.
 func (w *Workspace) Client(key string) *Client {
 	w.api.t.Helper()
 	if key == "" {

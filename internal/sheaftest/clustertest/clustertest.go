@@ -1,5 +1,5 @@
-// Package clustertest starts a whole cluster as an operator would run it, from Debian's packages and
-// with the files of deploy/cluster: three members of PostgreSQL under Patroni and etcd, haproxy
+// Package clustertest starts a whole cluster as an operator would run it, from Debian's packages
+// and with the files of deploy/cluster: three members of PostgreSQL under Patroni and etcd, haproxy
 // before them, pgbouncer in transaction mode, Redis with Sentinel, and three nodes of Sheaf behind
 // haproxy.
 //
@@ -10,9 +10,9 @@
 //	                              └──── haproxy :5000 ── the leader of db1 db2 db3
 //	                                                     Patroni, etcd on each
 //
-// Every server has a process namespace of its own, so that killing it takes all with it that it has
-// started. One must be root for that. Whatever way the process of the tests ends, all of it is
-// killed and its folders are removed.
+// Every server has its own process namespace, so that killing it kills all processes that it has
+// started. That needs root. However the test process ends, all servers are killed and their folders
+// are deleted.
 package clustertest
 
 import (
@@ -39,21 +39,21 @@ import (
 // balancer is the machine of haproxy and pgbouncer.
 var balancer = machine{name: "lb", host: 10}
 
-// size is how many members, nodes and Redis there are, each.
+// size is the number of members, of nodes and of Redis servers.
 const size = 3
 
-// Options say which cluster to start.
+// Options describe the cluster to start.
 type Options struct {
 	// Binary is the program of the nodes.
 	Binary string
 	// Args are further arguments of every node.
 	Args []string
-	// Isolated gives each member of PostgreSQL a network namespace and a cable that can be pulled. The
-	// process must be in a network and a mount namespace of its own.
+	// Isolated gives each member of PostgreSQL its own network namespace, which can be
+	// disconnected. The process must be in its own network and mount namespace.
 	Isolated bool
-	// Asynchronous lets COMMIT return before a standby has it: what the pages warn of.
+	// Asynchronous lets COMMIT return before a standby has it. The documentation warns of that.
 	Asynchronous bool
-	// Say is told what is started; it may be nil.
+	// Say is called with the name of each part before it is started; it may be nil.
 	Say func(what string)
 }
 
@@ -63,13 +63,13 @@ type member struct {
 	etcd, patroni *server
 }
 
-// Cluster is a running one. Its methods are for one goroutine at a time.
+// Cluster is a running cluster. Its methods are for one goroutine at a time.
 type Cluster struct {
 	Options
 	prefix   string // of all addresses
 	shift    int    // of all ports
 	password string
-	key      string // the master key, as a file has it
+	key      string // the master key, as in its file
 
 	isolated, asynchronous bool
 
@@ -79,14 +79,15 @@ type Cluster struct {
 	redis     [size]*server
 	sentinels [size]*server
 	nodes     [size]*server
-	servers   []*server // all of them, as they were started
+	servers   []*server // all of them, in the order of their start
 	client    *http.Client
 }
 
-// ErrNotInstalled says which programs the machine lacks.
+// ErrNotInstalled means that the machine lacks programs.
 var ErrNotInstalled = errors.New("not installed: ./scripts/cluster-packages installs what a cluster needs")
 
-// Launch starts a cluster and returns when it serves. It goes away by Close, or with the process.
+// Launch starts a cluster and blocks until it serves. It runs until Close, or until this process
+// ends.
 func Launch(o Options) (*Cluster, error) {
 	for _, name := range []string{"patroni", "etcd", "pgbouncer", "haproxy", "redis-server"} {
 		if _, err := exec.LookPath(name); err != nil {
@@ -113,7 +114,7 @@ func Launch(o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// name gives the members their machines.
+// name sets the machines of the members.
 func (c *Cluster) name() {
 	for i := range c.members {
 		m := machine{name: fmt.Sprint("db", i+1), host: 21 + i}
@@ -124,7 +125,7 @@ func (c *Cluster) name() {
 	}
 }
 
-// connect makes the network.
+// connect creates the network.
 func (c *Cluster) connect() error {
 	if c.isolated {
 		return c.inNamespaces()
@@ -132,7 +133,7 @@ func (c *Cluster) connect() error {
 	return c.onLoopback()
 }
 
-// machines are all of them.
+// machines returns all machines.
 func (c *Cluster) machines() []machine {
 	all := []machine{balancer}
 	for i := range size {
@@ -169,7 +170,7 @@ func (c *Cluster) startMembers() (err error) {
 	return c.awaitMembers()
 }
 
-// startBalancer starts haproxy, which checks by itself.
+// startBalancer starts haproxy, which checks its servers by itself.
 func (c *Cluster) startBalancer() (err error) {
 	c.say("haproxy")
 	c.haproxy, err = c.launch(balancer, program{name: "haproxy", files: []string{"haproxy.cfg"}, line: []string{"haproxy", "-db", "-f", "haproxy.cfg"},
@@ -177,7 +178,7 @@ func (c *Cluster) startBalancer() (err error) {
 	return err
 }
 
-// listens returns a question whether somebody listens on a port of a machine.
+// listens returns a function that returns nil if a program listens on the port of the machine.
 func (c *Cluster) listens(m machine, port int) func() error {
 	return func() error {
 		conn, err := net.DialTimeout("tcp", c.at(m.host, port), time.Second)
@@ -188,7 +189,7 @@ func (c *Cluster) listens(m machine, port int) func() error {
 	}
 }
 
-// makeDatabase makes the role and the database that the pages name.
+// makeDatabase creates the documented role and database.
 func (c *Cluster) makeDatabase() (err error) {
 	statements := []string{"CREATE ROLE sheaf LOGIN PASSWORD '" + c.password + "'", "CREATE DATABASE sheaf OWNER sheaf"}
 	sheaftest.Within(daemon.Timeout, func() bool {
@@ -272,7 +273,7 @@ func (c *Cluster) startNodes() (err error) {
 	return c.await("the balancer serves", func() error { return c.ask(c.URL() + "/readyz") })
 }
 
-// nodeProgram is a node of that program.
+// nodeProgram returns the program of a node.
 func (c *Cluster) nodeProgram(binary string) program {
 	return program{name: "sheaf", files: []string{"sheaf.env"}, env: "sheaf.env",
 		line: append([]string{binary, "serve", "--data", ".", "--first-run", "none"}, c.Args...),
@@ -281,23 +282,23 @@ func (c *Cluster) nodeProgram(binary string) program {
 		}}
 }
 
-// URL is the address of the service, at the balancer.
+// URL returns the address of the service, at the balancer.
 func (c *Cluster) URL() string { return "http://" + c.at(balancer.host, 8080) }
 
-// NodeURL is the address of one node.
+// NodeURL returns the address of one node.
 func (c *Cluster) NodeURL(i int) string { return "http://" + c.at(node(i).host, 8080) }
 
-// DatabaseURL is the address of the database through pgbouncer, DirectURL that without.
+// DatabaseURL returns the address of the database through pgbouncer.
 func (c *Cluster) DatabaseURL() string { return c.database(6432) }
 
-// DirectURL is the address of the leader's database.
+// DirectURL returns the address of the leader's database, without pgbouncer.
 func (c *Cluster) DirectURL() string { return c.database(5000) }
 
 func (c *Cluster) database(port int) string {
 	return fmt.Sprintf("postgres://sheaf:%s@%s/sheaf?sslmode=disable", c.password, c.at(balancer.host, port))
 }
 
-// PatroniURL is the address of a member's Patroni.
+// PatroniURL returns the address of a member's Patroni.
 func (c *Cluster) PatroniURL(i int) string { return c.patroni(i, "") }
 
 // RedisURL returns the Redis URL that the nodes are configured with.
@@ -315,7 +316,7 @@ func (c *Cluster) NewKey() (string, error) {
 	return key.Key, err
 }
 
-// command runs a command of the program on the database, and reads what it prints.
+// command runs a command of the program on the database, and decodes its output.
 func (c *Cluster) command(into any, args ...string) error {
 	args = append(args, "--json", "--database-url", c.DatabaseURL(), "--database-direct-url", c.DirectURL())
 	out, err := exec.Command(c.Binary, args...).Output()
@@ -328,7 +329,7 @@ func (c *Cluster) command(into any, args ...string) error {
 	return json.Unmarshal(out, into)
 }
 
-// Folders are those of the servers, which have the files that they read and their logs.
+// Folders returns the servers' folders, which have their files and logs.
 func (c *Cluster) Folders() (lines []string) {
 	for _, s := range c.servers {
 		lines = append(lines, fmt.Sprintf("%-6s %s", s.machine.name, s.Dir))
@@ -336,7 +337,7 @@ func (c *Cluster) Folders() (lines []string) {
 	return lines
 }
 
-// Close stops all of it and removes its files.
+// Close stops all servers and deletes their files.
 func (c *Cluster) Close() (err error) {
 	c.client.CloseIdleConnections()
 	for _, s := range c.servers {
@@ -348,7 +349,7 @@ func (c *Cluster) Close() (err error) {
 	return err
 }
 
-// Logs are the ends of what the servers have written.
+// Logs returns the last `most` bytes of each server's log.
 func (c *Cluster) Logs(most int) string {
 	var b strings.Builder
 	for _, s := range c.servers {

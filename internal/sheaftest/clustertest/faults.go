@@ -14,7 +14,7 @@ import (
 	"sheaf.dev/internal/sheaftest/daemon"
 )
 
-// await returns when asking succeeds, or with its last error after a time that is for ever.
+// await calls ask until it returns nil. After a very long time it returns the last error.
 func (c *Cluster) await(what string, ask func() error) (err error) {
 	if sheaftest.Within(daemon.Timeout, func() bool { err = ask(); return err == nil }) {
 		return nil
@@ -22,7 +22,7 @@ func (c *Cluster) await(what string, ask func() error) (err error) {
 	return fmt.Errorf("never came: %s: %w", what, err)
 }
 
-// ask expects the answer 200.
+// ask returns an error unless the answer is 200.
 func (c *Cluster) ask(url string) error {
 	res, err := c.client.Get(url)
 	if err != nil {
@@ -35,12 +35,12 @@ func (c *Cluster) ask(url string) error {
 	return nil
 }
 
-// patroni is the address of a member's Patroni.
+// patroni returns an address of a member's Patroni.
 func (c *Cluster) patroni(member int, path string) string {
 	return "http://" + c.at(c.members[member].machine.host, 8008) + path
 }
 
-// Leader returns the member that says it leads, -1 while none does.
+// Leader returns the number of the leader; -1 if there is none.
 func (c *Cluster) Leader() int {
 	for i := range c.members {
 		if c.ask(c.patroni(i, "/primary")) == nil {
@@ -50,7 +50,8 @@ func (c *Cluster) Leader() int {
 	return -1
 }
 
-// AwaitLeader returns the leader when there is one, other than the member given; -1 is any.
+// AwaitLeader blocks until a member other than `other` is the leader, and returns it. -1 means any
+// member.
 func (c *Cluster) AwaitLeader(other int) (leader int, err error) {
 	err = c.await("a leader", func() error {
 		if leader = c.Leader(); leader < 0 || leader == other {
@@ -61,9 +62,10 @@ func (c *Cluster) AwaitLeader(other int) (leader int, err error) {
 	return leader, err
 }
 
-// awaitMembers returns when one leads and the others follow it; where COMMIT waits for a standby, when
-// one of them is that for Patroni too. It says so in etcd some seconds after COMMIT has begun to wait: when
-// the leader is lost between the two, nobody else may lead until it is back.
+// awaitMembers blocks until one member leads and the others follow it. If COMMIT waits for a
+// standby, it also waits until Patroni lists a synchronous standby. Patroni records that in etcd
+// some seconds after COMMIT has begun to wait: if the leader fails in between, no other member may
+// become the leader until it is back.
 func (c *Cluster) awaitMembers() error {
 	return c.await("a leader and two standbys", func() error {
 		leader := c.Leader()
@@ -73,7 +75,7 @@ func (c *Cluster) awaitMembers() error {
 		heirs := 0
 		for i := range size {
 			if i != leader {
-				// One that is at pg_rewind streams nothing, while another may be listed twice.
+				// A member in pg_rewind does not stream, while another may be listed twice.
 				if err := c.ask(c.patroni(i, "/replica")); err != nil {
 					return err
 				}
@@ -93,10 +95,10 @@ func (c *Cluster) awaitMembers() error {
 	})
 }
 
-// AwaitMembers is for after a fault: all members are there again.
+// AwaitMembers blocks until all members work again after a fault.
 func (c *Cluster) AwaitMembers() error { return c.awaitMembers() }
 
-// following counts the standbys that stream from the leader.
+// following returns the number of standbys that stream from the leader, and of synchronous ones.
 func (c *Cluster) following(leader int) (all, synchronous int, err error) {
 	res, err := c.client.Get(c.patroni(leader, "/patroni"))
 	if err != nil {
@@ -111,7 +113,7 @@ func (c *Cluster) following(leader int) (all, synchronous int, err error) {
 		} `json:"replication"`
 	}
 	err = json.NewDecoder(res.Body).Decode(&state)
-	names := map[string]bool{} // a member whose connection broke may be listed for a while beside itself
+	names := map[string]bool{} // a member whose connection broke may be listed twice for a while
 	for _, r := range state.Replication {
 		if r.State == "streaming" && !names[r.Name] {
 			names[r.Name] = true
@@ -123,34 +125,35 @@ func (c *Cluster) following(leader int) (all, synchronous int, err error) {
 	return len(names), synchronous, err
 }
 
-// KillMember cuts the power of a member's machine: etcd, Patroni and PostgreSQL.
+// KillMember kills etcd, Patroni and PostgreSQL of a member, as in a power failure.
 func (c *Cluster) KillMember(i int) error {
 	return errors.Join(c.members[i].patroni.kill(), c.members[i].etcd.kill())
 }
 
-// StartMember starts what KillMember has stopped, with the files that it had.
+// StartMember starts a killed member again, with the same files.
 func (c *Cluster) StartMember(i int) error {
 	return errors.Join(c.members[i].etcd.Again(), c.members[i].patroni.Again())
 }
 
-// FreezeMember stops the clockwork of a member's machine.
+// FreezeMember suspends all processes of a member.
 func (c *Cluster) FreezeMember(i int) error {
 	return errors.Join(c.members[i].patroni.freeze(), c.members[i].etcd.freeze())
 }
 
-// ThawMember lets it go on.
+// ThawMember resumes them.
 func (c *Cluster) ThawMember(i int) error {
 	return errors.Join(c.members[i].etcd.thaw(), c.members[i].patroni.thaw())
 }
 
-// KillEtcd ends the etcd of a member alone.
+// KillEtcd kills only the etcd of a member.
 func (c *Cluster) KillEtcd(i int) error { return c.members[i].etcd.kill() }
 
 // StartEtcd starts it again.
 func (c *Cluster) StartEtcd(i int) error { return c.members[i].etcd.Again() }
 
-// Switchover asks Patroni to let another member lead, as an operator plans it. Patroni refuses while no standby is known to
-// it as a synchronous one, which it may be some seconds after one streams: then it is asked again.
+// Switchover asks Patroni to make another member the leader, as an operator would. Patroni refuses
+// until it lists a synchronous standby, some seconds after the standby streams. Then Switchover
+// asks again.
 func (c *Cluster) Switchover() error {
 	leader := c.Leader()
 	if leader < 0 {
@@ -171,7 +174,7 @@ func (c *Cluster) Switchover() error {
 	return errors.Join(err, refused)
 }
 
-// post sends JSON to a server that may take its time.
+// post sends JSON to a server that may answer late.
 func (c *Cluster) post(url, body string) (status int, said string, err error) {
 	patient := &http.Client{Timeout: daemon.Timeout, Transport: c.client.Transport}
 	res, err := patient.Post(url, "application/json", strings.NewReader(body))
@@ -188,13 +191,13 @@ func (c *Cluster) RestartPgbouncer() error {
 	return errors.Join(c.pgbouncer.kill(), c.pgbouncer.Again())
 }
 
-// KillNode ends a node as a crash does.
+// KillNode kills a node, as in a crash.
 func (c *Cluster) KillNode(i int) error { return c.nodes[i].kill() }
 
-// StartNode starts it again, and returns when it serves.
+// StartNode starts it again, and blocks until it serves.
 func (c *Cluster) StartNode(i int) error { return errors.Join(c.nodes[i].Again(), c.AwaitNode(i)) }
 
-// AwaitNode returns when a node serves.
+// AwaitNode blocks until a node serves.
 func (c *Cluster) AwaitNode(i int) error {
 	err := c.await("a node serves", func() error { return c.ask(c.NodeURL(i) + "/readyz") })
 	if err != nil {
@@ -217,8 +220,8 @@ func (c *Cluster) redisDo(i, port int, command string, args ...any) (any, error)
 	return reply, errors.Join(err, conn.Close())
 }
 
-// AwaitRedis is for after a fault: one Redis is the master, and the others follow it. One that comes back takes itself for
-// the master until a Sentinel tells it otherwise.
+// AwaitRedis blocks until, after a fault, one Redis is the master and the others follow it. A Redis
+// that comes back acts as a master until a Sentinel reconfigures it.
 func (c *Cluster) AwaitRedis() error {
 	return c.await("one Redis leads, and the others follow", func() error {
 		masters, followers := 0, 0
@@ -237,7 +240,8 @@ func (c *Cluster) AwaitRedis() error {
 	})
 }
 
-// redisRole returns what a Redis is, and of one that follows the state of its link; nothing while it does not answer.
+// redisRole returns the role of a Redis, and the state of a replica's link; empty texts if it does
+// not answer.
 func (c *Cluster) redisRole(i int) (role, state string) {
 	reply, err := redis.Values(c.redisDo(i, 6379, "ROLE"))
 	if err != nil || len(reply) == 0 {
@@ -249,7 +253,7 @@ func (c *Cluster) redisRole(i int) (role, state string) {
 	return role, state
 }
 
-// awaitSentinels returns when each Sentinel knows both replicas and both others.
+// awaitSentinels blocks until each Sentinel knows both replicas and both other Sentinels.
 func (c *Cluster) awaitSentinels() error {
 	return c.await("the Sentinels know each other", func() error {
 		for i := range size {
@@ -264,7 +268,7 @@ func (c *Cluster) awaitSentinels() error {
 	})
 }
 
-// RedisMaster returns which Redis takes writes, -1 for none.
+// RedisMaster returns the number of the Redis that accepts writes; -1 for none.
 func (c *Cluster) RedisMaster() int {
 	for i := range size {
 		if role, _ := c.redisRole(i); role == "master" {
@@ -274,8 +278,8 @@ func (c *Cluster) RedisMaster() int {
 	return -1
 }
 
-// KillRedis ends a Redis; StartRedis starts it again, as whatever the Sentinels then make of it.
+// KillRedis kills a Redis.
 func (c *Cluster) KillRedis(i int) error { return c.redis[i].kill() }
 
-// StartRedis starts a Redis that was killed.
+// StartRedis starts a killed Redis again. The Sentinels decide its role.
 func (c *Cluster) StartRedis(i int) error { return c.redis[i].Again() }

@@ -12,18 +12,18 @@ import (
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
-// ports are all that the files name. Where one is taken on the machine, all are moved together.
+// ports matches all ports in the files. If one is in use on the machine, all are shifted together.
 var ports = regexp.MustCompile(`\b(2379|2380|5000|5432|6379|6432|8008|8080|26379)\b`)
 
-// machine is where a server runs.
+// machine is a simulated machine.
 type machine struct {
 	name    string // db1
 	host    int    // the last number of its address
 	network string // the name of its network namespace; empty: that of the test
 }
 
-// write writes a documented file for a server of the machine, whose folder it is to use instead of
-// those of a whole machine.
+// write writes a documented file into the folder of a server. The file names that folder instead of
+// the folders of a real machine.
 func (c *Cluster) write(file string, m machine, dir string) error {
 	content, err := c.content(file, m, dir)
 	if err != nil {
@@ -32,8 +32,8 @@ func (c *Cluster) write(file string, m machine, dir string) error {
 	return os.WriteFile(filepath.Join(dir, file), []byte(content), 0o644) // the folder is 0700
 }
 
-// content returns a documented file as it is for a machine: with its name, its address and our
-// passwords, folders and ports, and in nothing else different from the page.
+// content returns a documented file for a machine. It differs from the page only in names,
+// addresses, passwords, folders and ports.
 func (c *Cluster) content(file string, m machine, dir string) (string, error) {
 	shown, err := deploy.Cluster.ReadFile("cluster/" + file)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *Cluster) content(file string, m machine, dir string) (string, error) {
 	return c.shifted(text), nil
 }
 
-// shifted moves the ports of a text.
+// shifted returns the text with shifted ports.
 func (c *Cluster) shifted(text string) string {
 	return ports.ReplaceAllStringFunc(text, func(port string) string {
 		n, _ := strconv.Atoi(port)
@@ -67,15 +67,15 @@ func (c *Cluster) shifted(text string) string {
 	})
 }
 
-// address is that of a machine.
+// address returns the address of a machine.
 func (c *Cluster) address(host int) string { return fmt.Sprint(c.prefix, host) }
 
-// at is the address of a server whose port the files name.
+// at returns the address and the shifted port of a server.
 func (c *Cluster) at(host, port int) string {
 	return fmt.Sprintf("%s:%d", c.address(host), port+c.shift)
 }
 
-// clients are the addresses that connections come from.
+// clients returns the network that connections come from.
 func (c *Cluster) clients() string {
 	if strings.HasPrefix(c.prefix, "127.") {
 		return "127.0.0.0/8"

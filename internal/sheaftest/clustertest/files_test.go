@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
-// files returns what the folder of the cluster has, by name.
+// files returns the files in the cluster's folder, by name.
 func files(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -50,8 +50,8 @@ func TestFiles_AreOnThePage(t *testing.T) {
 	}
 }
 
-// On the addresses of the page a file differs from it only in the machine's own name and address, passwords and folders; on
-// loopback none of the page's addresses is left.
+// With the documented addresses, a file differs from the page only in the machine's name and
+// address, passwords and folders. On loopback no documented address is left.
 func TestFiles_DifferOnlyWhereTheyMust(t *testing.T) {
 	if _, err := pgtest.Binaries(); err != nil {
 		sheaftest.Unable(t, err.Error())

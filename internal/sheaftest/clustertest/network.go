@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// documented is where the pages put the machines.
+// documented is the prefix of the addresses in the documentation.
 const documented = "10.0.0."
 
 // onLoopback chooses loopback addresses, and ports that are all free there.
@@ -23,8 +23,8 @@ func (c *Cluster) onLoopback() (err error) {
 	return fmt.Errorf("no free ports for the cluster: %w", err)
 }
 
-// tryPorts listens on every port that the files name. Only a program that listens on all addresses
-// is in the way: nobody else uses ours.
+// tryPorts listens on every port in the files, to check that it is free. Only a program that
+// listens on all addresses can use one.
 func (c *Cluster) tryPorts() error {
 	for _, port := range []int{2379, 2380, 5000, 5432, 6379, 6432, 8008, 8080, 26379} {
 		l, err := net.Listen("tcp", c.at(balancer.host, port))
@@ -38,12 +38,12 @@ func (c *Cluster) tryPorts() error {
 	return nil
 }
 
-// inNamespaces makes a network with the addresses of the pages: a bridge, which has those of all
-// machines but the members of PostgreSQL, and for each of these a network namespace of its own at
-// the other end of a cable. The process itself must be in a namespace that is nobody else's.
+// inNamespaces creates a network with the documented addresses: a bridge, which has the addresses
+// of all machines except the members of PostgreSQL, and for each member a network namespace that is
+// connected to the bridge. The process must be in a network namespace of its own.
 func (c *Cluster) inNamespaces() error {
 	c.prefix = documented
-	// What is mounted from here on is ours alone.
+	// Mounts from here on are visible only to this process.
 	for _, line := range []string{"mount --make-rprivate /", "mkdir -p /run/netns", "mount -t tmpfs tmpfs /run/netns"} {
 		if out, err := exec.Command("sh", "-c", line).CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w: %s", line, err, out)
@@ -67,8 +67,8 @@ func (c *Cluster) inNamespaces() error {
 	return nil
 }
 
-// removeNetwork takes the network away. A cable would go with its namespace, but that stays for as long as a socket in it has
-// something to send, which behind a cable that is pulled takes minutes.
+// removeNetwork deletes the network. A cable would be deleted with its namespace, but the namespace
+// stays while a socket in it has something to send, which takes minutes if the cable is cut.
 func (c *Cluster) removeNetwork() (err error) {
 	for _, m := range c.machines() {
 		if m.network != "" {
@@ -78,7 +78,7 @@ func (c *Cluster) removeNetwork() (err error) {
 	return errors.Join(err, ip("link del sheaf0"))
 }
 
-// cable is the end of a machine's cable that is at the bridge.
+// cable returns the name of the interface that connects the bridge to a machine.
 func cable(m machine) string { return "to-" + m.name }
 
 // ip runs a command of iproute2.
@@ -95,10 +95,10 @@ func ip(line string) error {
 
 var errNoCable = errors.New("the machines have no network of their own: start the cluster with Isolated")
 
-// CutOff pulls the cable of a member: etcd and PostgreSQL there live on, and nobody reaches them.
+// CutOff disconnects a member from the network. Its etcd and PostgreSQL keep running.
 func (c *Cluster) CutOff(member int) error { return c.plug(member, "down") }
 
-// Reconnect plugs it in again.
+// Reconnect connects it again.
 func (c *Cluster) Reconnect(member int) error { return c.plug(member, "up") }
 
 func (c *Cluster) plug(member int, state string) error {

@@ -15,24 +15,24 @@ import (
 	"sheaf.dev/internal/sheaftest/daemon"
 )
 
-// server is one program of the cluster, in a process namespace of its own: when it is killed,
-// whatever it has started is gone with it at the same moment, as when a machine loses its power.
+// server is one program of the cluster, in its own process namespace. If it is killed, all
+// processes that it has started end at the same moment, as in a power failure.
 type server struct {
 	*daemon.Server
 	machine machine
 }
 
-// program is what a server runs.
+// program describes the program of a server.
 type program struct {
 	name  string   // of its folder
 	files []string // documented ones, which it reads
-	// more is called in its folder once the files are there; it may be nil.
+	// more is called with its folder after the files are written; it may be nil.
 	more func(dir string) error
 	// line is its command line, in its folder.
 	line []string
-	// env names a file of its environment.
+	// env is the name of a file with its environment variables.
 	env string
-	// ready reports whether it can be used; nil is at once.
+	// ready returns nil if the program can be used. A nil function means at once.
 	ready func() error
 }
 
@@ -64,7 +64,7 @@ func (c *Cluster) launch(m machine, p program) (*server, error) {
 	return started, nil
 }
 
-// prepare writes the files of a program, for the user that it runs as.
+// prepare writes the files of a program, owned by its user.
 func (c *Cluster) prepare(m machine, p program, dir string, owner *syscall.Credential) error {
 	for _, file := range p.files {
 		if err := c.write(file, m, dir); err != nil {
@@ -84,8 +84,9 @@ func (c *Cluster) prepare(m machine, p program, dir string, owner *syscall.Crede
 	})
 }
 
-// command runs a program in its namespaces, as its user. The first process in them asks to be killed
-// with unshare, which it must do after it has changed its user, and all others die with it.
+// command returns the command that runs a program in its namespaces, as its user. The first process
+// in them asks the kernel to kill it when unshare ends. It must do so after changing its user. All
+// other processes end with it.
 func command(m machine, p program, dir string, owner *syscall.Credential) *exec.Cmd {
 	line := []string{"unshare", "--fork", "--pid", "--mount-proc", "--kill-child"}
 	if m.network != "" {
@@ -105,15 +106,16 @@ func command(m machine, p program, dir string, owner *syscall.Credential) *exec.
 	return cmd
 }
 
-// freeze stops the clockwork of all that the server runs: the kernel accepts connections, and nobody
-// answers on any.
+// freeze suspends all processes of the server: the kernel accepts connections, but no process
+// answers.
 func (s *server) freeze() error { return s.signalAll(syscall.SIGSTOP) }
 
-// thaw lets it go on.
+// thaw resumes them.
 func (s *server) thaw() error { return s.signalAll(syscall.SIGCONT) }
 
-// signalAll signals every process of the server's namespace, and again those that were born
-// meanwhile. Its first process takes no such signal from inside, but from us it does.
+// signalAll sends a signal to every process of the server's namespace, and repeats that for
+// processes that were started meanwhile. The first process of a namespace ignores such a signal
+// from inside, but not from us.
 func (s *server) signalAll(signal syscall.Signal) error {
 	told := map[int]bool{}
 	for {
@@ -133,7 +135,7 @@ func (s *server) signalAll(signal syscall.Signal) error {
 	}
 }
 
-// kill ends the server and all that it has started, and returns when they are gone.
+// kill kills the server and all processes that it has started, and blocks until they have ended.
 func (s *server) kill() error {
 	if s.Pid() == 0 {
 		return nil
@@ -151,7 +153,7 @@ func (s *server) kill() error {
 	return nil
 }
 
-// processes are those that the server runs in its namespace.
+// processes returns the processes in the server's namespace.
 func (s *server) processes() ([]int, error) {
 	space, err := s.space()
 	if err != nil {
@@ -160,7 +162,7 @@ func (s *server) processes() ([]int, error) {
 	return within(space), nil
 }
 
-// space names the process namespace of the server, that of the first process in it; nothing where that has ended by itself.
+// space returns the name of the server's process namespace; empty if its first process has ended.
 func (s *server) space() (string, error) {
 	first, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", s.Pid(), s.Pid()))
 	if err != nil || len(first) == 0 {

@@ -1,6 +1,6 @@
-// Package daemon runs another project's server for tests, on loopback and in a folder of its own.
-// Tests may kill, freeze and start it again. Whatever way the process of the tests ends, the server is
-// killed and its folder removed.
+// Package daemon runs another project's server for tests, on loopback and in its own folder. Tests
+// may kill, freeze and restart it. However the test process ends, the server is killed and its
+// folder is deleted.
 package daemon
 
 import (
@@ -18,41 +18,41 @@ import (
 	"sheaf.dev/internal/sheaftest/reaper"
 )
 
-// Timeout bounds every single act on a server: far beyond what any of them takes on a busy machine.
+// Timeout bounds every operation on a server. None takes nearly as long, even on a busy machine.
 const Timeout = 5 * time.Minute
 
 // endServer works on a frozen server too.
 const endServer = `kill -KILL "$server"`
 
-// session keeps a Ctrl-C in the terminal away: the reaper decides when the server stops.
+// session does not get a Ctrl-C of the terminal: the reaper stops the server.
 var session = &syscall.SysProcAttr{Setsid: true}
 
-// Config is what a server is.
+// Config describes a server.
 type Config struct {
-	Name string // what it is called in the name of its folder and in errors
-	// Prepare makes what the server needs in its folder, once; it may be nil.
+	Name string // in the name of its folder and in errors
+	// Prepare creates the files that the server needs in its folder, once; it may be nil.
 	Prepare func(dir string) error
 	// Command runs the server on a port of loopback, with its files in the folder.
 	Command func(dir, port string) *exec.Cmd
-	// Ready asks the server whether it takes requests; nil says that it does.
+	// Ready returns nil if the server accepts requests.
 	Ready func(dir, port string) error
-	// Owner is the user that the server runs as, who also owns its folder; nil is our own.
+	// Owner is the user of the server, who also owns its folder; nil is our own user.
 	Owner *syscall.Credential
 }
 
-// A Server is a process of the test's own. Its methods are for one goroutine at a time. Those without
-// an error fail the test when they cannot do what they say.
+// A Server is a process for one test. Its methods are for one goroutine at a time. Methods without
+// an error result fail the test instead.
 type Server struct {
-	Dir string // ours alone: what the server keeps, and its log
+	Dir string // ours alone: the server's files and its log
 
 	config Config
-	t      testing.TB // nil for one that was launched
+	t      testing.TB // nil after Launch
 	port   string
 	reaper *reaper.Reaper // ends the server when this process is gone
 	pid    int            // 0 while stopped
 }
 
-// Start returns a running server, which goes away when the test ends.
+// Start returns a running server, and removes it when the test ends.
 func Start(t testing.TB, c Config) *Server {
 	t.Helper()
 	s, err := Launch(c)
@@ -68,8 +68,8 @@ func Start(t testing.TB, c Config) *Server {
 	return s
 }
 
-// Launch starts a server outside of any test: it goes away by Close, or with the process. Only what
-// returns an error may be called of it.
+// Launch starts a server without a test. It runs until Close, or until this process ends. Only
+// methods that return an error may be called.
 func Launch(c Config) (*Server, error) {
 	dir, err := os.MkdirTemp("", "sheaf-"+c.Name+"-")
 	if err != nil {
@@ -94,8 +94,8 @@ func Launch(c Config) (*Server, error) {
 	return s, nil
 }
 
-// findPort starts the server for the first time. Another process may take the free port before the
-// server does: then take another.
+// findPort starts the server for the first time. If another process takes the port before the
+// server does, it tries another one.
 func (s *Server) findPort() (err error) {
 	for range 5 {
 		if s.port, err = sheaftest.FreePort(); err != nil {
@@ -108,27 +108,26 @@ func (s *Server) findPort() (err error) {
 	return err
 }
 
-// Address is where it listens. It stays the same over Restart.
+// Address returns the address that it listens on. Restart does not change it.
 func (s *Server) Address() string { return net.JoinHostPort("127.0.0.1", s.port) }
 
-// Pid is that of the process, 0 while it is stopped.
+// Pid returns the process id; 0 while it is stopped.
 func (s *Server) Pid() int { return s.pid }
 
-// Stop kills the server and returns when it is gone: its port refuses connections.
+// Stop kills the server and blocks until its port refuses connections.
 func (s *Server) Stop() {
 	s.t.Helper()
 	s.must("stop", s.stop())
 }
 
-// Restart kills the server if it runs, starts it on the same address, and returns when it takes
+// Restart kills the server if it runs, starts it on the same address, and blocks until it accepts
 // requests.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.must("restart", errors.Join(s.stop(), s.start()))
 }
 
-// Freeze stops the server's clockwork: connections are accepted by the kernel, and nobody answers
-// on them.
+// Freeze suspends the server: the kernel accepts connections, but the server does not answer.
 func (s *Server) Freeze() {
 	s.t.Helper()
 	err := syscall.Kill(s.pid, syscall.SIGSTOP)
@@ -138,7 +137,7 @@ func (s *Server) Freeze() {
 	s.must("freeze", err)
 }
 
-// Thaw lets a frozen server go on: it serves what it has been sent meanwhile.
+// Thaw resumes a frozen server. It answers the requests that came meanwhile.
 func (s *Server) Thaw() {
 	s.t.Helper()
 	s.must("thaw", syscall.Kill(s.pid, syscall.SIGCONT))
@@ -151,7 +150,7 @@ func (s *Server) must(act string, err error) {
 	}
 }
 
-// start runs the server and waits until it takes requests or has ended.
+// start starts the server and waits until it accepts requests or has ended.
 func (s *Server) start() error {
 	log, err := os.Create(s.log())
 	if err != nil {
@@ -172,7 +171,7 @@ func (s *Server) start() error {
 
 func (s *Server) log() string { return filepath.Join(s.Dir, "log") }
 
-// ready waits until the server takes requests. A server that does not get there is stopped.
+// ready waits until the server accepts requests. If it does not, ready stops the server.
 func (s *Server) ready() error {
 	var err, waitErr error
 	sheaftest.Within(Timeout, func() bool {
@@ -193,7 +192,7 @@ func (s *Server) ready() error {
 	return errors.Join(err, s.stop())
 }
 
-// stop kills the server, if it runs, and returns when it is gone.
+// stop kills the server, if it runs, and blocks until it has ended.
 func (s *Server) stop() error {
 	if s.pid == 0 {
 		return nil
@@ -204,9 +203,8 @@ func (s *Server) stop() error {
 	return s.wait(0)
 }
 
-// wait asks wait4, with its options, for a change of the server. It is not os/exec that waits,
-// since that takes a goroutine for as long as the server runs, which would be a leak to the tests
-// that look for leaks.
+// wait calls wait4 with the options for the server. It does not use os/exec, which needs a
+// goroutine while the server runs: tests that look for leaks would report it.
 func (s *Server) wait(options int) error {
 	var status syscall.WaitStatus
 	pid, err := syscall.Wait4(s.pid, &status, options, nil)
@@ -223,19 +221,19 @@ func (s *Server) wait(options int) error {
 	return nil
 }
 
-// Kill kills the server, if it runs, and returns when it is gone.
+// Kill kills the server, if it runs, and blocks until it has ended.
 func (s *Server) Kill() error { return s.stop() }
 
 // Again starts a server that was killed, with the same files.
 func (s *Server) Again() error { return s.start() }
 
-// Log returns what it has written since its last start.
+// Log returns its output since its last start.
 func (s *Server) Log() string {
 	log, _ := os.ReadFile(s.log())
 	return string(log)
 }
 
-// Close stops the server and removes its files. One that was started for a test needs none.
+// Close stops the server and deletes its files. A server from Start does not need it.
 func (s *Server) Close() error {
 	err := s.stop()
 	if s.reaper == nil {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Unprivileged returns the user to run a server as that refuses to run as root, as PostgreSQL does:
-// nil for our own, and another one if we are root.
+// Unprivileged returns the user for a server that refuses to run as root, such as PostgreSQL: nil
+// for our own user, and another one if we are root.
 func Unprivileged() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

@@ -1,4 +1,4 @@
-// Package fill puts many records into a store, past the API, which would take minutes.
+// Package fill writes many records into a store directly. The API would take minutes.
 package fill
 
 import (
@@ -11,7 +11,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// batch is how many records one transaction adds.
+// batch is the number of records of one transaction.
 const batch = 500
 
 // Projects adds n projects to a folder of the workspace, with their events.
@@ -54,7 +54,7 @@ func Projects(s *store.Store, ws sheaf.WorkspaceID, folder sheaf.FolderID, n int
 	return nil
 }
 
-// Folder is Projects for a program that does not run, in its data folder or its database, and the
+// Folder is Projects for the data folder or database of a program that is not running, and the
 // workspace of a key.
 func Folder(data, database, key, folder string, n int) error {
 	s, err := store.Open(context.Background(), store.Options{Folder: data, DatabaseURL: database})
@@ -68,4 +68,33 @@ func Folder(data, database, key, folder string, n int) error {
 		return err
 	}
 	return Projects(s, c.Workspace, sheaf.FolderID(folder), n)
+}
+
+// Documents adds n documents without text to a project, at its top level, in one transaction and without events.
+func Documents(s *store.Store, ws sheaf.WorkspaceID, project sheaf.ProjectID, n int) error {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	return s.Write(context.Background(), func(tx *store.Tx) error {
+		w, err := tx.LockWorkspace(ws)
+		if err != nil {
+			return err
+		}
+		owner, err := tx.OwnerOf(ws)
+		if err != nil {
+			return err
+		}
+		list := make([]store.NewDocument, n)
+		for i := range list {
+			w.LastNumber++
+			list[i] = store.NewDocument{
+				Document: &sheaf.Document{ID: sheaf.DocumentID(sheaf.NewUUID(now, rand.Reader)), Title: fmt.Sprint("Page ", i+1), ProjectID: &project,
+					SortOrder: w.LastNumber * sheaf.OrderStep, Number: w.LastNumber, Revision: 1, Version: 1, CreatedAt: now, UpdatedAt: now},
+				Present: sheaf.Version{UserID: &owner, CreatedAt: now},
+			}
+		}
+		w.Documents += int64(n)
+		if err := tx.InsertDocuments(ws, list); err != nil {
+			return err
+		}
+		return tx.SaveWorkspace(w)
+	})
 }

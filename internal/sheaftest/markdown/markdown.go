@@ -1,18 +1,18 @@
 // Package markdown finds the fenced blocks of the documentation, for the tests that run them.
 //
-// A block is run, unless a comment stands on the line before it:
+// A test runs a block, unless the line before it is a comment:
 //
-//	<!-- not run: why -->            for what no test can run
-//	<!-- run by TestName -->         for what a test of its own runs
+//	<!-- not run: why -->            no test can run it
+//	<!-- run by TestName -->         a test of its own runs it
 //
-// Behind the language may stand, in any number:
+// After the language there may be, in any number:
 //
-//	file=NAME           the block is saved under that name, for the commands below it
-//	background="TEXT"   the commands go on beside those that follow, which wait until TEXT was printed
+//	file=NAME           the block is saved as NAME, for the commands below it
+//	background="TEXT"   the commands run in the background; the following ones start after TEXT was printed
 //	shows="TEXT"        another terminal prints TEXT soon after
-//	receiver            the block is a program that receives webhooks: it is sent genuine and false ones
+//	receiver            the block is a program that receives webhooks: it gets valid and invalid ones
 //
-// In a block that shows an answer, … stands for whatever the page leaves out.
+// In a block that shows an answer, … matches any text.
 package markdown
 
 import (
@@ -29,20 +29,20 @@ type Block struct {
 	Page string // its path, from the root of the repository
 	Line int    // of its first line, counted from 1
 	Lang string
-	Attr map[string]string // what stands behind the language; a word alone has no value
+	Attr map[string]string // the words after the language; a single word has no value
 	Text string
 
-	NotRun string // why it is not run; empty when it is
-	RunBy  string // the test that runs it, where that is one of its own
-	Answer bool   // it shows what the commands right above it print
+	NotRun string // why it is not run; empty if it is
+	RunBy  string // the test of its own that runs it; empty for none
+	Answer bool   // it shows the output of the commands directly above it
 
 	Start, End int // of Text in the page
 }
 
-// Where names the block for a person.
+// Where returns the page and line of the block.
 func (b Block) Where() string { return fmt.Sprintf("%s:%d", b.Page, b.Line) }
 
-// Has reports whether a word stands behind the language.
+// Has reports whether a word is among those after the language.
 func (b Block) Has(word string) bool {
 	_, ok := b.Attr[word]
 	return ok
@@ -60,7 +60,7 @@ func Blocks(page, text string) ([]Block, error) {
 		blocks []Block
 		open   *Block
 		before string // the last line above a fence
-		gap    = true // something other than white space stands between two blocks
+		gap    = true // there is text between two blocks
 	)
 	at, number := 0, 0
 	for line := range strings.Lines(text) {
@@ -73,7 +73,7 @@ func Blocks(page, text string) ([]Block, error) {
 			blocks, open, gap = append(blocks, *open), nil, false
 		case open != nil:
 		case strings.HasPrefix(bare, "```"):
-			open = begin(page, bare, before)
+			open = newBlock(page, bare, before)
 			open.Line, open.Start = number+1, at+len(line)
 			open.Answer = !gap && isAnswer(open, blocks)
 		case strings.HasPrefix(strings.TrimSpace(bare), "```"):
@@ -94,8 +94,8 @@ func Blocks(page, text string) ([]Block, error) {
 	return blocks, nil
 }
 
-// begin reads the line of a fence, and the one above it.
-func begin(page, fence, before string) *Block {
+// newBlock reads the line of a fence, and the one above it.
+func newBlock(page, fence, before string) *Block {
 	lang, rest, _ := strings.Cut(strings.TrimPrefix(fence, "```"), " ")
 	b := &Block{Page: page, Lang: lang, Attr: map[string]string{}}
 	for _, found := range attribute.FindAllStringSubmatch(rest, -1) {
@@ -110,7 +110,7 @@ func begin(page, fence, before string) *Block {
 	return b
 }
 
-// isAnswer reports whether a block that directly follows the last one shows what that printed.
+// isAnswer reports whether a block that directly follows the last one shows the output of that one.
 func isAnswer(b *Block, blocks []Block) bool {
 	if len(blocks) == 0 || b.Lang != "json" && b.Lang != "text" || len(b.Attr) > 0 {
 		return false
@@ -119,7 +119,7 @@ func isAnswer(b *Block, blocks []Block) bool {
 	return above.Lang == "sh" && above.NotRun == "" && above.RunBy == "" && !above.Has("background")
 }
 
-// Read returns the text and the blocks of a page; page is its path from root.
+// Read returns the text and the blocks of a page. `page` is its path from root.
 func Read(root, page string) (string, []Block, error) {
 	b, err := os.ReadFile(filepath.Join(root, page))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package migrated gives tests empty databases of their own with the present schema. They are copies of
-// one that was migrated once in the process, which takes a fraction of migrating each.
+// Package migrated provides empty databases with the current schema. They are copies of one that
+// was migrated once in the process, which is much faster than migrating each.
 package migrated
 
 import (
@@ -13,8 +13,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// URL returns the URL of a PostgreSQL database, which is dropped when the test ends; it skips as
-// pgtest.URL does.
+// URL returns the URL of a PostgreSQL database, which is dropped when the test ends. It skips the
+// test as pgtest.URL does.
 func URL(t testing.TB) string {
 	t.Helper()
 	return copies.URL(t)
@@ -32,7 +32,7 @@ func Folder(t testing.TB) string {
 	return folder
 }
 
-// Fill puts an SQLite database into a data folder of the test's own.
+// Fill writes an SQLite database into a data folder.
 func Fill(t testing.TB, folder string) {
 	t.Helper()
 	file, err := sqliteFile()
@@ -54,6 +54,24 @@ var sqliteFile = sync.OnceValues(func() ([]byte, error) {
 	if err := store.Migrate(context.Background(), store.Options{Folder: folder}); err != nil {
 		return nil, err
 	}
-	// The last connection to go has moved the whole log into the file.
+	// Closing the last connection has moved the whole log into the file.
 	return os.ReadFile(filepath.Join(folder, store.FileName))
 })
+
+// Open migrates a store and returns it. It is closed when the test ends.
+func Open(t testing.TB, o store.Options) *store.Store {
+	t.Helper()
+	if err := store.Migrate(context.Background(), o); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}

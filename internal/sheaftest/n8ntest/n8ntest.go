@@ -1,4 +1,4 @@
-// Package n8ntest runs a real n8n, with a database and a folder of its own, for the tests of make clients.
+// Package n8ntest runs a real n8n with its own database and folder, for the tests of make clients.
 package n8ntest
 
 import (
@@ -16,20 +16,20 @@ import (
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
 
-// N8N is an installation that nobody else uses.
+// N8N is an installation for one test.
 type N8N struct {
 	Dir  string // its folder
 	Port string
 	Base string // its address, without a slash at the end
-	// Env is set in its processes, over what New has set.
+	// Env is added to the environment of its processes, and overrides what New sets.
 	Env []string
 
 	command []string
 	env     []string
 }
 
-// New returns an n8n of the node_modules in modules, which lives in dir and finds there the files key.pem and cert.pem of its
-// certificate for localhost.
+// New returns an n8n from the node_modules in `modules`. Its folder is dir, which must have key.pem
+// and cert.pem, a certificate for localhost.
 func New(t testing.TB, modules, dir string) *N8N {
 	t.Helper()
 	db, err := url.Parse(pgtest.URL(t))
@@ -40,7 +40,8 @@ func New(t testing.TB, modules, dir string) *N8N {
 	port := freePort(t)
 	n := &N8N{Dir: dir, Port: port, Base: "https://localhost:" + port}
 	n.command = []string{"node", filepath.Join(modules, "node_modules", "n8n", "bin", "n8n")}
-	// PostgreSQL, because n8n's SQLite is compiled when it is installed. What n8n would tell or ask the internet is off.
+	// PostgreSQL is used, because n8n's SQLite is compiled at installation. Requests to the
+	// internet are off.
 	n.env = append(os.Environ(), "N8N_USER_FOLDER="+dir, "N8N_ENCRYPTION_KEY=of a test",
 		"DB_TYPE=postgresdb", "DB_POSTGRESDB_HOST="+db.Hostname(), "DB_POSTGRESDB_PORT="+db.Port(),
 		"DB_POSTGRESDB_DATABASE="+strings.TrimPrefix(db.Path, "/"), "DB_POSTGRESDB_USER="+db.User.Username(), "DB_POSTGRESDB_PASSWORD="+password,
@@ -62,8 +63,8 @@ func freePort(t testing.TB) string {
 	return port
 }
 
-// Run runs one of n8n's commands and returns what it prints. That goes through a file: n8n ends itself before a pipe has
-// taken all of it.
+// Run runs one of n8n's commands and returns its output. The output goes through a file, because
+// n8n exits before a pipe has received all of it.
 func (n *N8N) Run(t testing.TB, args ...string) []byte {
 	t.Helper()
 	printed := filepath.Join(t.TempDir(), "printed")
@@ -85,7 +86,7 @@ func (n *N8N) Run(t testing.TB, args ...string) []byte {
 	return out
 }
 
-// Start serves what is published, and returns how to end it, which the end of the test does too.
+// Start serves the published workflows until stop is called or the test ends.
 func (n *N8N) Start(t testing.TB) (stop func()) {
 	t.Helper()
 	cmd := n.cmd(t, "start")

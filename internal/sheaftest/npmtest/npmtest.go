@@ -1,4 +1,5 @@
-// Package npmtest installs what tests need of npm: once, into the user's cache folder, for all that ask for the same.
+// Package npmtest installs npm packages for tests, once, into the user's cache folder. Tests with
+// the same packages share them.
 package npmtest
 
 import (
@@ -15,11 +16,12 @@ import (
 	"sheaf.dev/internal/sheaftest"
 )
 
-// installing lets one test of this process install, and the others wait for it.
+// installing makes sure that one test of this process installs at a time.
 var installing sync.Mutex
 
-// Modules returns a folder with the node_modules that the package.json of a folder asks for, at the versions of its
-// package-lock.json where it has one. Where npm or Node.js is missing the test ends, as [sheaftest.Unable] says.
+// Modules returns a folder with the node_modules for the package.json of a folder, at the versions
+// of its package-lock.json if it has one. Without npm or Node.js the test ends by
+// [sheaftest.Unable].
 func Modules(t testing.TB, source string) string {
 	t.Helper()
 	for _, program := range []string{"npm", "node"} {
@@ -36,7 +38,7 @@ func Modules(t testing.TB, source string) string {
 	return dir
 }
 
-// installed returns the folder in the cache, which is named after what is wanted.
+// installed returns the folder in the cache. Its name is a hash of package.json and the lock.
 func installed(source string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -58,8 +60,8 @@ func installed(source string) (string, error) {
 	return dir, install(dir, wanted, lock)
 }
 
-// install fills the folder, whole or not at all; somebody may be faster. Without a lock npm chooses the versions that
-// package.json leaves open.
+// install fills the folder, completely or not at all. Another process may do so at the same time.
+// Without a lock npm chooses the versions that package.json leaves open.
 func install(dir string, wanted, lock []byte) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err

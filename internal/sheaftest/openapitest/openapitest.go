@@ -1,6 +1,6 @@
-// Package openapitest holds HTTP exchanges against an OpenAPI document. It imports nothing of the
-// program: the validators take the compiler twenty seconds, and a package that imports what is
-// tested is compiled again for every one of its importers' tests.
+// Package openapitest checks HTTP exchanges against an OpenAPI document. It imports no package of
+// the program: compiling the validators takes twenty seconds, and a package that imports a tested
+// package is compiled again for that package's tests.
 package openapitest
 
 import (
@@ -20,29 +20,29 @@ import (
 	"github.com/pb33f/libopenapi-validator/errors"
 )
 
-// Document is an OpenAPI document that exchanges are held against. It is safe for concurrent use.
+// Document is an OpenAPI document to check exchanges against. It is safe for concurrent use.
 type Document struct {
-	requests, responses validator.Validator // of what clients send, and of what is answered
-	operations          *http.ServeMux      // finds an operation, and serves nothing
+	requests, responses validator.Validator // of requests and of responses
+	operations          *http.ServeMux      // only finds operations
 	statuses            map[string][]string // by the pattern of an operation
 
-	// The validators render a schema when they first meet it, and cannot do that twice at once.
-	// known has the operations and statuses that they have met.
+	// The validators render a schema at its first use, and cannot do that twice at once. known has
+	// the operations and statuses that they have used.
 	first sync.Mutex
 	known sync.Map
 
 	counting sync.Mutex
-	shapes   map[string]int // how many exchanges of each shape there were; counting guards it
+	shapes   map[string]int // the number of exchanges of each shape; counting guards it
 }
 
-// Answer is what came back, read whole.
+// Answer is a response with its whole body.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Valid returns what makes the text no OpenAPI document.
+// Valid returns an error if the text is not a valid OpenAPI document.
 func Valid(text []byte) error {
 	document, err := libopenapi.NewDocument(text)
 	if err != nil {
@@ -67,7 +67,7 @@ func New(text []byte) (*Document, error) {
 	}
 	c := &Document{operations: http.NewServeMux(), statuses: map[string][]string{}, shapes: map[string]int{}}
 	c.requests = validator.NewValidatorFromV3Model(&model.Model, config.WithFormatAssertions())
-	// Strict: what the document does not name must not be answered, though a client may send it.
+	// Strict: a response must not contain what the document does not name, though a request may.
 	c.responses = validator.NewValidatorFromV3Model(&model.Model, config.WithFormatAssertions(), config.WithStrictMode(),
 		config.WithStrictIgnoredHeadersExtra("Cache-Control", "X-Accel-Buffering", "Connection", "X-Content-Type-Options",
 			"Tus-Resumable", "Tus-Version"))
@@ -81,12 +81,12 @@ func New(text []byte) (*Document, error) {
 	return c, nil
 }
 
-// beforeOperation are the statuses that an address may have which the document does not: what is
-// refused before an operation is found.
+// beforeOperation are the possible statuses of an address that the document does not have: refusals
+// before an operation is found.
 var beforeOperation = []int{401, 403, 404, 405, 429, 500, 503}
 
-// Check returns how an exchange under /api/ differs from the document. A request that was refused
-// is not held against it, only the answer: tests send all sorts of things on purpose. sent is the
+// Check returns an error if an exchange under /api/ differs from the document. Of a refused request
+// it checks only the response, because tests send invalid requests on purpose. `sent` is the
 // request's body, unless it was streamed.
 func (c *Document) Check(r *http.Request, sent []byte, res Answer) error {
 	if !strings.HasPrefix(r.URL.Path, "/api/") {
@@ -103,7 +103,7 @@ func (c *Document) Check(r *http.Request, sent []byte, res Answer) error {
 		return fmt.Errorf("answered %d, which the document does not have for %s", res.Status, operation)
 	}
 	if r.Method == http.MethodHead {
-		return nil // GET is held against the document, and HEAD against GET
+		return nil // GET is checked against the document, and other tests compare HEAD with GET
 	}
 	if c.isEnough(operation, r, sent, res) {
 		return nil
@@ -114,12 +114,12 @@ func (c *Document) Check(r *http.Request, sent []byte, res Answer) error {
 			return fmt.Errorf("took a request that the document refuses: %w", err)
 		}
 	}
-	if isFile(operation) && res.Status < 300 { // of any type, which the document does not list
+	if isFile(operation) && res.Status < 300 { // a file has any type, and the document does not list types
 		res.Header = res.Header.Clone()
 		res.Header.Set("Content-Type", "application/octet-stream")
 	}
 	answer := &http.Response{StatusCode: res.Status, Header: res.Header, Request: r, Body: io.NopCloser(bytes.NewReader(res.Body))}
-	// The id may be anything here, a slash too.
+	// The id may contain any character, also a slash.
 	_, path, _ := strings.Cut(strings.NewReplacer("{id}", "id", "{n}", "1").Replace(operation), " ")
 	if err := faultsOf(c.responses.ValidateHttpResponse(plain(r, path, nil), answer)); err != nil {
 		return fmt.Errorf("answered %d %s against the document: %w", res.Status, clip(res.Body), err)
@@ -130,8 +130,8 @@ func (c *Document) Check(r *http.Request, sent []byte, res Answer) error {
 // isFile reports whether the operation answers with the bytes of a file.
 func isFile(operation string) bool { return strings.HasSuffix(operation, "/media/{id}/content") }
 
-// alone lets the first exchange of a kind be checked while no other first one is, and all further
-// ones beside each other. The function that it returns ends the check.
+// alone makes sure that the first check of a kind does not run in parallel with another first
+// check. Later checks run in parallel. The caller calls done after the check.
 func (c *Document) alone(kind string) (done func()) {
 	if _, known := c.known.Load(kind); known {
 		return func() {}
@@ -152,8 +152,8 @@ func (c *Document) operationOf(r *http.Request) string {
 	return pattern
 }
 
-// plain is the request as the validator can read it: decoded once, each parameter once, as the last
-// one counts.
+// plain returns the request in the form that the validator can read: decoded once, and with only
+// the last value of each parameter, which counts.
 func plain(r *http.Request, path string, body []byte) *http.Request {
 	out := r.Clone(r.Context())
 	out.URL = &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host, Path: path}
@@ -163,14 +163,14 @@ func plain(r *http.Request, path string, body []byte) *http.Request {
 		}
 		out.URL.RawQuery = query.Encode()
 	}
-	// A body without a type, or with odd parameters behind it, is JSON, but for the text of a document and
-	// a file.
+	// A body without a type, or with unknown parameters of the type, is JSON, except for the text
+	// of a document and for a file.
 	out.Header.Set("Content-Type", "application/json")
 	text := r.Method == http.MethodPut && strings.HasSuffix(path, "/content")
 	if text {
 		out.Header.Set("Content-Type", "text/markdown")
 	}
-	if r.Method == http.MethodPost && path == "/api/v1/media" { // a file, of whatever type
+	if r.Method == http.MethodPost && path == "/api/v1/media" { // a file of any type
 		out.Header.Set("Content-Type", "application/octet-stream")
 	}
 	if r.Method == http.MethodPatch && strings.HasPrefix(path, "/api/v1/uploads/") { // a piece of one
@@ -184,7 +184,7 @@ func plain(r *http.Request, path string, body []byte) *http.Request {
 	return out
 }
 
-// faultsOf joins what a validator found into one error.
+// faultsOf joins a validator's findings into one error.
 func faultsOf(ok bool, faults []*errors.ValidationError) error {
 	if ok {
 		return nil
@@ -205,15 +205,15 @@ func faultsOf(ok bool, faults []*errors.ValidationError) error {
 	return fmt.Errorf("%s", b.String())
 }
 
-// unreadable reports a fault that is the validator's own. A payload that another part sent is kept
-// as it is: it may have numbers that no float has, and fields that no document names, which strict
-// mode refuses though the schema is open.
+// unreadable reports whether a fault is the validator's own. A reported payload is stored
+// unchanged: it may have numbers that do not fit a float, and fields that the document does not
+// name. Strict mode refuses these although the schema allows them.
 func unreadable(f *errors.ValidationError) bool {
 	return strings.Contains(f.Reason, "cannot unmarshal number") ||
 		strings.Contains(f.Message, ".payload.") && strings.HasSuffix(f.Reason, "Declared properties: []")
 }
 
-// clip is as much of a body as an error shows.
+// clip returns the part of a body that an error shows.
 func clip(b []byte) string {
 	if len(b) > 500 {
 		return string(b[:500]) + "…"

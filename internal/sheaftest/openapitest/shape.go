@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// enough is how many exchanges of one shape are held against the document. The suite makes tens of
-// thousands, of a few thousand shapes; each check costs more than the exchange itself, and under the
-// race detector ten times as much.
+// enough is the number of exchanges of one shape that are checked against the document. The suite
+// makes tens of thousands of exchanges, of a few thousand shapes. A check costs more than the
+// exchange itself, and ten times as much under the race detector.
 const enough = 3
 
-// isEnough counts the exchanges with the shape of this one. It reports whether `enough` of them have
-// been checked, so that one more would show nothing new.
+// isEnough counts the exchanges with the shape of this one. It reports whether `enough` of them
+// have been checked, so that one more would show nothing new.
 func (c *Document) isEnough(operation string, r *http.Request, sent []byte, res Answer) bool {
 	key := fmt.Sprint(operation, res.Status, slices.Sorted(maps.Keys(r.URL.Query())), slices.Sorted(maps.Keys(r.Header)),
 		slices.Sorted(maps.Keys(res.Header)), shapeOf(sent), shapeOf(res.Body))
@@ -26,12 +26,12 @@ func (c *Document) isEnough(operation string, r *http.Request, sent []byte, res 
 	return c.shapes[key] > enough
 }
 
-// shapeOf is what is alike in two bodies that a schema cannot tell apart, but for bounds of values:
-// the names and the kinds of values, and of strings also their form.
+// shapeOf returns the same text for bodies that a schema does not distinguish, except by bounds of
+// values: the names, the types of values, and the form of strings.
 func shapeOf(body []byte) string {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
-		return fmt.Sprintf("%q", body) // each its own
+		return fmt.Sprintf("%q", body) // every such body is a shape of its own
 	}
 	var b strings.Builder
 	writeShape(&b, v)

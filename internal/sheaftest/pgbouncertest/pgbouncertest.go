@@ -1,5 +1,5 @@
-// Package pgbouncertest gives tests a real pgbouncer of their own before a PostgreSQL, which they may
-// stop, freeze and start again (package daemon).
+// Package pgbouncertest provides a real pgbouncer before a PostgreSQL for one test, which may stop,
+// freeze and restart it (package daemon).
 package pgbouncertest
 
 import (
@@ -21,7 +21,7 @@ import (
 // ErrNotInstalled says that no pgbouncer was found on the machine.
 var ErrNotInstalled = errors.New("pgbouncer is not installed: ./scripts/test installs it")
 
-// Mode is when a connection to PostgreSQL is given to the next client.
+// Mode says when pgbouncer gives a connection to PostgreSQL to the next client.
 type Mode string
 
 // The modes that tests use.
@@ -30,13 +30,14 @@ const (
 	Transaction Mode = "transaction"
 )
 
-// A Server is a pgbouncer of the test's own.
+// A Server is a pgbouncer for one test.
 type Server struct {
 	*daemon.Server
 	to *url.URL // PostgreSQL
 }
 
-// settings is the file of pgbouncer: any database of the server, with the user of its address.
+// settings is the configuration of pgbouncer: all databases of the server, with the user of its
+// address.
 const settings = `[databases]
 * = host=%s port=%s
 [pgbouncer]
@@ -51,8 +52,8 @@ default_pool_size = %d
 server_login_retry = 1
 `
 
-// Start returns a running pgbouncer in front of the PostgreSQL at an address, with `pool` connections
-// to it for each database. It goes away when the test ends. Without pgbouncer the test is skipped, or
+// Start returns a running pgbouncer before the PostgreSQL at an address, with `pool` connections to
+// it for each database. It is removed when the test ends. Without pgbouncer the test is skipped, or
 // fails if SHEAF_TEST_REQUIRE is 1.
 func Start(t testing.TB, postgres string, mode Mode, pool int) *Server {
 	t.Helper()
@@ -89,15 +90,14 @@ func Start(t testing.TB, postgres string, mode Mode, pool int) *Server {
 
 func users(dir string) string { return filepath.Join(dir, "users.txt") }
 
-// writeUsers writes the password by which pgbouncer knows its clients, and PostgreSQL knows it.
+// writeUsers writes the file with the password, which pgbouncer's clients and PostgreSQL use.
 func writeUsers(dir string, to *url.URL) error {
 	password, _ := to.User.Password()
 	line := fmt.Sprintf("%q %q\n", to.User.Username(), password)
 	return os.WriteFile(users(dir), []byte(line), 0o644)
 }
 
-// ping goes over the socket in our own folder, so that it cannot be another server that answers on
-// the port.
+// ping connects over the socket in our own folder, so that no other server can answer.
 func ping(to *url.URL, dir, port string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), daemon.Timeout)
 	defer cancel()
@@ -110,8 +110,8 @@ func ping(to *url.URL, dir, port string) error {
 	return c.Close(ctx)
 }
 
-// URL returns the address of a database through the pgbouncer, from that of the database itself. It
-// stays the same over Restart.
+// URL returns the address of a database through pgbouncer, from the address of the database itself.
+// Restart does not change it.
 func (s *Server) URL(database string) string {
 	u, err := url.Parse(database)
 	if err != nil {

@@ -26,16 +26,15 @@ type Mode syscall.Signal
 
 const (
 	Fast      = Mode(syscall.SIGINT)  // connections are closed, open transactions rolled back
-	Immediate = Mode(syscall.SIGQUIT) // a crash that PostgreSQL knows of: the next start recovers from the log
-	Kill      = Mode(syscall.SIGKILL) // a crash that it does not know of
+	Immediate = Mode(syscall.SIGQUIT) // a crash that PostgreSQL notices: the next start recovers from the log
+	Kill      = Mode(syscall.SIGKILL) // a crash that it does not notice
 )
 
-// superuser is the role every URL of a cluster names.
+// superuser is the role in every URL of a cluster.
 const superuser = "postgres"
 
-// settings make a cluster quick to start and cheap to run beside others. Writes are not flushed to
-// the disk, which only a power cut would show: what was committed still survives Stop in every
-// Mode.
+// settings make a cluster fast to start and cheap to run in parallel. Writes are not flushed to the
+// disk, which matters only in a power cut: commits survive Stop in every Mode.
 var settings = []string{
 	"fsync=off",
 	"full_page_writes=off",
@@ -47,8 +46,8 @@ var settings = []string{
 	"logging_collector=off",
 }
 
-// endServer stops the server and waits for its end. That is seen in the pid file, which the server
-// removes last: the process itself may stay as a zombie where nobody collects orphans.
+// endServer stops the server and waits until it has removed its pid file, which is its last action.
+// The process itself may stay as a zombie if no process collects orphans.
 const endServer = `
 	kill -QUIT "$server"
 	tries=0
@@ -58,19 +57,19 @@ const endServer = `
 	done
 `
 
-// A Cluster is a PostgreSQL server of the test's own. Its methods are for one goroutine at a time.
+// A Cluster is a PostgreSQL server for one test. Its methods are for one goroutine at a time.
 type Cluster struct {
 	bin      string // the folder of initdb and postgres
 	dir      string // ours alone: data, the unix socket, the server's log
 	password string
 	port     string
-	attr     *syscall.SysProcAttr // as whom its processes run, in a session of their own
+	attr     *syscall.SysProcAttr // the user of its processes, in a session of their own
 	reaper   *reaper.Reaper       // ends the server when this process is gone
 	server   int                  // process id, 0 while stopped
 	frozen   []int                // process ids that Freeze has stopped
 }
 
-// Start returns a running cluster of the test's own, which goes away when the test ends. Without
+// Start returns a running cluster for this test, and removes it when the test ends. Without
 // PostgreSQL the test is skipped, or fails if SHEAF_TEST_REQUIRE is 1.
 func Start(t testing.TB) *Cluster {
 	t.Helper()
@@ -86,8 +85,8 @@ func Start(t testing.TB) *Cluster {
 	return c
 }
 
-// Launch returns a running cluster outside of any test. It lives until Close, or until this process
-// ends in whatever way. The error is ErrNotInstalled when the machine has no PostgreSQL.
+// Launch returns a running cluster without a test. It runs until Close, or until this process ends.
+// If the machine has no PostgreSQL, the error is ErrNotInstalled.
 func Launch() (*Cluster, error) {
 	bin, err := Binaries()
 	if err != nil {
@@ -105,8 +104,7 @@ func Launch() (*Cluster, error) {
 		bin:      bin,
 		dir:      dir,
 		password: rand.Text(),
-		// A session of its own keeps a Ctrl-C in the terminal away: the reaper decides when the
-		// server stops.
+		// A session of its own does not get a Ctrl-C of the terminal: the reaper stops the server.
 		attr: &syscall.SysProcAttr{Credential: owner, Setsid: true},
 	}
 	if err := c.create(); err != nil {
@@ -115,10 +113,10 @@ func Launch() (*Cluster, error) {
 	return c, nil
 }
 
-// create makes the cluster's files and starts it for the first time.
+// create creates the cluster's files and starts it for the first time.
 func (c *Cluster) create() error { return c.prepare(c.initdb) }
 
-// prepare starts the cluster for the first time, on the data that fill has made.
+// prepare starts the cluster for the first time, with the data that fill creates.
 func (c *Cluster) prepare(fill func() error) (err error) {
 	if c.attr.Credential != nil {
 		if err := os.Chown(c.dir, int(c.attr.Credential.Uid), int(c.attr.Credential.Gid)); err != nil {
@@ -131,7 +129,7 @@ func (c *Cluster) prepare(fill func() error) (err error) {
 	if err := fill(); err != nil {
 		return err
 	}
-	// Another process may take the free port before the server does: then take another.
+	// If another process takes the port before the server does, try another one.
 	for range 5 {
 		if c.port, err = sheaftest.FreePort(); err != nil {
 			return err
@@ -143,16 +141,17 @@ func (c *Cluster) prepare(fill func() error) (err error) {
 	return err
 }
 
-// URL returns the superuser's URL of the cluster's database postgres, over TCP. It stays the same
-// over Restart. Who uses it is patient: a server that does not answer has much else to do.
+// URL returns the superuser's URL of the database postgres, over TCP. Restart does not change it.
+// Its timeouts are long, because a server on a busy machine may answer late.
 func (c *Cluster) URL() string {
 	return fmt.Sprintf("%s&connect_timeout=%.0f", c.ImpatientURL(), timeout.Seconds())
 }
 
-// Env names the cluster to the tests of other processes, which end before it.
+// Env returns the environment variables that name the cluster to other test processes, which must
+// end before it.
 func (c *Cluster) Env() []string { return []string{EnvURL + "=" + c.URL(), EnvEnds + "=1"} }
 
-// ImpatientURL returns the same without a word on patience, for who freezes the server.
+// ImpatientURL returns the URL without long timeouts, for tests that freeze the server.
 func (c *Cluster) ImpatientURL() string {
 	u := url.URL{
 		Scheme:   "postgres",
@@ -164,14 +163,14 @@ func (c *Cluster) ImpatientURL() string {
 	return u.String()
 }
 
-// SocketURL returns the same as URL over the unix socket, where no password is asked.
+// SocketURL returns the URL over the unix socket, which needs no password.
 func (c *Cluster) SocketURL() string {
 	query := url.Values{"host": {c.dir}, "port": {c.port}}
 	return (&url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: query.Encode()}).String()
 }
 
-// Stop ends the server and returns when it is gone: its port refuses connections. A stopped cluster
-// stays stopped.
+// Stop stops the server and blocks until its port refuses connections. A stopped cluster stays
+// stopped.
 func (c *Cluster) Stop(mode Mode) error {
 	if c.server == 0 {
 		return nil
@@ -186,8 +185,8 @@ func (c *Cluster) Stop(mode Mode) error {
 	return c.awaitPortClosed()
 }
 
-// awaitPortClosed returns when nobody listens on the port any more: a process that a killed server
-// had just forked may still do.
+// awaitPortClosed blocks until no process listens on the port. A process that a killed server has
+// just forked may still do so.
 func (c *Cluster) awaitPortClosed() error {
 	var last error
 	closed := sheaftest.Within(timeout, func() bool {
@@ -204,9 +203,9 @@ func (c *Cluster) awaitPortClosed() error {
 	return nil
 }
 
-// collect asks for the server's end, with the options of wait4, and reports whether it has come. It
-// is not os/exec that waits, since that takes a goroutine for as long as the server runs, which
-// would be a leak to the tests that look for leaks.
+// collect calls wait4 with the options, and returns whether the server has ended. It does not use
+// os/exec, which needs a goroutine while the server runs: tests that look for leaks would report
+// it.
 func (c *Cluster) collect(options int) (ended bool, err error) {
 	pid, err := syscall.Wait4(c.server, nil, options, nil)
 	for errors.Is(err, syscall.EINTR) {
@@ -223,8 +222,8 @@ func (c *Cluster) collect(options int) (ended bool, err error) {
 	return true, nil
 }
 
-// Restart stops the server if it runs, starts it on the same address with the same data, and
-// returns when it takes connections.
+// Restart stops the server if it runs, starts it on the same address with the same data, and blocks
+// until it accepts connections.
 func (c *Cluster) Restart() error {
 	if err := c.Stop(Fast); err != nil {
 		return err
@@ -239,7 +238,7 @@ func (c *Cluster) Restart() error {
 	return err
 }
 
-// start runs the server and waits until it takes connections or has ended.
+// start starts the server and waits until it accepts connections or has ended.
 func (c *Cluster) start(ctx context.Context) error {
 	log, err := os.Create(c.logFile())
 	if err != nil {
@@ -260,7 +259,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	return errors.Join(cmd.Process.Release(), c.ready(ctx))
 }
 
-// ready waits until the server takes connections. A server that does not get there is stopped.
+// ready waits until the server accepts connections. If it does not, ready stops the server.
 func (c *Cluster) ready(ctx context.Context) error {
 	var err, waitErr error
 	ended := false
@@ -283,8 +282,7 @@ func (c *Cluster) ready(ctx context.Context) error {
 
 // ping connects once.
 func (c *Cluster) ping(ctx context.Context) error {
-	// Over the socket in our own folder, so that it cannot be another server that answers on the
-	// port.
+	// The socket is in our own folder, so no other server can answer.
 	conn, err := pgx.Connect(ctx, c.SocketURL())
 	if err != nil {
 		return err
@@ -292,14 +290,14 @@ func (c *Cluster) ping(ctx context.Context) error {
 	return conn.Close(ctx)
 }
 
-// orphaned reports whether the last start failed because processes of a killed server still hold its
+// orphaned reports whether the last start failed because processes of a killed server still use its
 // memory.
 func (c *Cluster) orphaned() bool {
 	log, _ := os.ReadFile(c.logFile())
 	return bytes.Contains(log, []byte("pre-existing shared memory block"))
 }
 
-// failure adds what the server wrote.
+// failure adds the server's log to the error.
 func (c *Cluster) failure(err error) error {
 	log, _ := os.ReadFile(c.logFile())
 	return fmt.Errorf("PostgreSQL did not start: %w\n%s", err, log)
@@ -314,8 +312,8 @@ func (c *Cluster) Close() error {
 	return errors.Join(err, c.reaper.Finish())
 }
 
-// initdb makes the data folder. Its collation is deliberately not C: a query that sorts text by our
-// order has to say COLLATE "C", and a test finds out when it does not.
+// initdb creates the data folder. Its collation is deliberately not C: if a query that must sort by
+// bytes lacks COLLATE "C", a test fails.
 func (c *Cluster) initdb() error {
 	password := filepath.Join(c.dir, "password")
 	if err := os.WriteFile(password, []byte(c.password+"\n"), 0o644); err != nil { // the folder is 0700
@@ -330,7 +328,7 @@ func (c *Cluster) initdb() error {
 	return nil
 }
 
-// command prepares one of PostgreSQL's programs, to run as the owner of the files.
+// command returns the command of one of PostgreSQL's programs, as the owner of the files.
 func (c *Cluster) command(program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(c.bin, program), args...)
 	cmd.Dir = c.dir

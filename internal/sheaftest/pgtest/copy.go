@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-// Copies hands out copies of one prepared database, which is far quicker than to prepare each. Its
-// zero value with Prepare set is ready; it is meant for a package variable.
+// Copies returns copies of one prepared database, which is much faster than preparing each. Set
+// Prepare; it is meant for a package variable.
 type Copies struct {
 	// Prepare fills the empty database at the URL, and leaves no connection open.
 	Prepare func(url string) error
 
 	once     sync.Once
-	template string // its name; empty when every database is prepared by itself
+	template string // its name; empty if every database is prepared separately
 	err      error
 }
 
-// URL returns the URL of a prepared database of the test's own, dropped when the test ends; it
-// skips as URL does.
+// URL returns the URL of a prepared database, which is dropped when the test ends. It skips the
+// test as URL does.
 func (c *Copies) URL(t testing.TB) string {
 	t.Helper()
 	server, err := shared()
@@ -41,7 +41,8 @@ func (c *Copies) URL(t testing.TB) string {
 	return url
 }
 
-// makeTemplate makes none on a cluster that outlives the run: nobody would drop it there.
+// makeTemplate prepares the template. On a cluster that outlives the run it makes none, because it
+// would stay there.
 func (c *Copies) makeTemplate(server string) error {
 	if os.Getenv(EnvURL) != "" && os.Getenv(EnvEnds) != "1" {
 		return nil

@@ -12,7 +12,8 @@ import (
 // ErrNotInstalled says that no PostgreSQL server was found on the machine.
 var ErrNotInstalled = errors.New("PostgreSQL is not installed: ./scripts/test installs it")
 
-// debianBinaries is where Debian keeps the programs of each major version, outside of PATH.
+// debianBinaries are the folders of the programs on Debian, one for each major version. They are
+// not in PATH.
 const debianBinaries = "/usr/lib/postgresql/*/bin"
 
 // Binaries returns the folder of the newest PostgreSQL installed.
@@ -28,8 +29,8 @@ func Binaries() (string, error) {
 	return firstComplete(dirs)
 }
 
-// firstComplete returns the first folder that holds a server: the client's packages install parts
-// of it.
+// firstComplete returns the first folder that has a server. The packages of the client install only
+// a part of it.
 func firstComplete(dirs []string) (string, error) {
 	for _, dir := range dirs {
 		_, noInit := exec.LookPath(filepath.Join(dir, "initdb"))

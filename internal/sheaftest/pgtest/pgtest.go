@@ -1,10 +1,10 @@
-// Package pgtest gives tests a real PostgreSQL: a database of their own on a cluster shared by the
-// whole run, or a throwaway cluster they may stop and kill. It starts the installed binaries and
-// never touches a cluster that was already running on the machine, except the one named by
+// Package pgtest provides a real PostgreSQL for tests: a database for one test on a cluster that
+// the whole run shares, or a cluster for one test that may stop and kill it. It starts the
+// installed binaries. It does not use a cluster that was already running, except the one named by
 // SHEAF_TEST_POSTGRES_URL.
 //
-// A test package needs no TestMain: whatever way the process ends, its cluster is stopped and its
-// files removed.
+// A test package needs no TestMain: however the process ends, its cluster is stopped and the files
+// are deleted.
 package pgtest
 
 import (
@@ -25,19 +25,19 @@ import (
 )
 
 const (
-	// EnvURL names a running cluster, by the URL of a superuser, on which URL makes its databases.
+	// EnvURL is the URL of a running cluster, with a superuser. URL creates its databases there.
 	EnvURL = "SHEAF_TEST_POSTGRES_URL"
-	// EnvEnds is 1 when that cluster ends with the run, so that a template may be left on it.
+	// EnvEnds is 1 if that cluster ends with the run, so that a template may stay on it.
 	EnvEnds = "SHEAF_TEST_POSTGRES_ENDS"
 )
 
-// timeout bounds every single act on a cluster: far beyond what any of them takes on a busy
-// machine.
+// timeout bounds every operation on a cluster. None takes nearly as long, even on a busy machine.
 const timeout = 5 * time.Minute
 
-// URL returns the URL of a new, empty database, which is dropped when the test ends, open
-// connections or not. The first call in a process starts a cluster, unless SHEAF_TEST_POSTGRES_URL
-// names one. Without PostgreSQL the test is skipped, or fails if SHEAF_TEST_REQUIRE is 1.
+// URL returns the URL of a new, empty database. It is dropped when the test ends, even if
+// connections are open. The first call in a process starts a cluster, unless
+// SHEAF_TEST_POSTGRES_URL names one. Without PostgreSQL the test is skipped, or fails if
+// SHEAF_TEST_REQUIRE is 1.
 func URL(t testing.TB) string {
 	t.Helper()
 	server, err := shared()
@@ -47,7 +47,7 @@ func URL(t testing.TB) string {
 	return create(t, server, emptyTemplate)
 }
 
-// emptyTemplate takes no connections, so any number of tests can copy it at once.
+// emptyTemplate accepts no connections, so any number of tests can copy it at once.
 const emptyTemplate = "template0"
 
 // create returns the URL of a new copy of the template, which is dropped when the test ends.
@@ -65,7 +65,7 @@ func create(t testing.TB, server, template string) string {
 	return withDatabase(server, name)
 }
 
-// shared returns the superuser's URL of the cluster that the tests of this process have in common.
+// shared returns the superuser's URL of the cluster that all tests of this process use.
 var shared = sync.OnceValues(func() (string, error) {
 	if given := os.Getenv(EnvURL); given != "" {
 		return given, nil
@@ -77,8 +77,8 @@ var shared = sync.OnceValues(func() (string, error) {
 	return c.URL(), nil
 })
 
-// unavailable ends the test: PostgreSQL not being installed is a reason to skip, anything else is a
-// failure.
+// unavailable ends the test. If PostgreSQL is not installed, the test is skipped; any other error
+// is a failure.
 func unavailable(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, ErrNotInstalled) {

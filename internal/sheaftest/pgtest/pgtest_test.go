@@ -36,7 +36,7 @@ func TestURL_DatabaseIsThereAndDroppedAfterwards(t *testing.T) {
 		if got := queryText(t, conn, "SELECT 'sheaf'"); got != "sheaf" {
 			t.Errorf("got %q", got)
 		}
-		// Left open on purpose: the database must go all the same.
+		// The connection stays open on purpose: the database must be dropped anyway.
 	})
 	if address == "" {
 		sheaftest.Unable(t, ErrNotInstalled.Error())
@@ -52,7 +52,7 @@ func TestURL_DatabaseIsThereAndDroppedAfterwards(t *testing.T) {
 }
 
 func TestURL_ManyAtOnceAreDifferentDatabases(t *testing.T) {
-	URL(t) // skips here, in the test's own goroutine
+	URL(t) // skips in the test's own goroutine
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	var group sync.WaitGroup
@@ -70,7 +70,7 @@ func TestURL_ManyAtOnceAreDifferentDatabases(t *testing.T) {
 	}
 }
 
-// A forgotten COLLATE "C" must show, so the default order of the test's databases is not ours.
+// The default order of test databases differs from ours, so that a missing COLLATE "C" is noticed.
 func TestURL_DefaultOrderOfTextIsNotBytewise(t *testing.T) {
 	conn := connect(t, URL(t))
 	const sorted = `SELECT string_agg(w, '' ORDER BY w%s) FROM (VALUES ('a'), ('B'), ('c')) AS v(w)`
@@ -111,7 +111,8 @@ func TestCluster_KeepsItsAddressAndCommitsOverEveryWayToStop(t *testing.T) {
 	}
 }
 
-// A bug once: the garbage collector closed the reaper's pipe as soon as nobody held the cluster.
+// This was a bug: the garbage collector closed the reaper's pipe after the last reference to the
+// cluster.
 func TestLaunch_OutlivesTheLastReferenceToTheCluster(t *testing.T) {
 	c, err := Launch()
 	if err != nil {
@@ -177,7 +178,7 @@ func TestCluster_DiesWithItsProcess(t *testing.T) {
 	_ = victim.Wait()
 
 	sheaftest.Eventually(t, "the cluster's folder goes with its process", func() bool { return !exists(dir) })
-	// The server ends before its files go, which it would miss by itself after a minute.
+	// The server ends before its files are deleted. By itself it would end only after a minute.
 	if err := conn.Ping(t.Context()); err == nil {
 		t.Error("the server outlived its files")
 	}
@@ -186,7 +187,7 @@ func TestCluster_DiesWithItsProcess(t *testing.T) {
 	}
 }
 
-// victim is the process that the test above kills: it says where its cluster is, and hangs.
+// victim is the process that the test above kills: it prints the folder of its cluster, and blocks.
 func victim() {
 	c, err := Launch()
 	if err != nil {
@@ -210,7 +211,7 @@ func TestUnavailable_SkipsOrFails(t *testing.T) {
 			t.Setenv(sheaftest.EnvRequire, test.require)
 			var r recorder
 			unavailable(&r, test.err)
-			// The recorder goes on where a test would end, so only the first word counts.
+			// The recorder continues where a test would end, so only its first line counts.
 			if first, _, _ := strings.Cut(r.said, "\n"); first != test.want {
 				t.Errorf("got %q, want %q", first, test.want)
 			}
@@ -228,7 +229,7 @@ func (r *recorder) Helper()           {}
 func (r *recorder) Skip(args ...any)  { r.said += "skip: " + fmt.Sprintln(args...) }
 func (r *recorder) Fatal(args ...any) { r.said += "fatal: " + fmt.Sprintln(args...) }
 
-func TestFirstComplete_PassesOverAnInstallationWithoutServer(t *testing.T) {
+func TestFirstComplete_SkipsAnInstallationWithoutServer(t *testing.T) {
 	client, server := t.TempDir(), t.TempDir()
 	for _, program := range []string{client + "/initdb", server + "/initdb", server + "/postgres"} {
 		if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {

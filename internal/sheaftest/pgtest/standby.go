@@ -16,12 +16,12 @@ import (
 	"sheaf.dev/internal/sheaftest"
 )
 
-// standbyName is what the primary knows its standby by.
+// standbyName is the standby's name on the primary.
 const standbyName = "sheaf_standby"
 
-// Standby returns a copy of the running cluster that follows it by streaming replication, and makes
-// it synchronous: from now on no COMMIT of the primary returns before the standby has it, or
-// somebody cancels the wait. It goes away when the test ends.
+// Standby returns a copy of the running cluster that follows it by streaming replication. It is
+// synchronous: from now on a COMMIT on the primary returns only when the standby has it, or if the
+// wait is cancelled. It is removed when the test ends.
 func (c *Cluster) Standby(t testing.TB) *Cluster {
 	t.Helper()
 	s, err := c.launchStandby()
@@ -57,7 +57,7 @@ func (c *Cluster) launchStandby() (*Cluster, error) {
 	return s, nil
 }
 
-// createFrom makes the cluster's files from those of a running primary.
+// createFrom copies the cluster's files from a running primary.
 func (c *Cluster) createFrom(primary *Cluster) error {
 	return c.prepare(func() error {
 		from := fmt.Sprintf("host=%s port=%s user=%s application_name=%s", primary.dir, primary.port, superuser, standbyName)
@@ -69,7 +69,7 @@ func (c *Cluster) createFrom(primary *Cluster) error {
 	})
 }
 
-// awaitStandby returns when the primary counts its standby as synchronous.
+// awaitStandby blocks until the primary lists its standby as synchronous.
 func (c *Cluster) awaitStandby() error {
 	var n int
 	var err error
@@ -95,9 +95,8 @@ func (c *Cluster) count(query string) (n int, err error) {
 	return n, errors.Join(err, conn.Close(ctx))
 }
 
-// Promote makes a standby a primary, and returns when it takes writes. It asks again and again
-// whether it does: one statement that waits would be cancelled where it stands in the way of what
-// is still to be replayed.
+// Promote makes a standby a primary, and blocks until it accepts writes. It polls with short
+// statements, because a long one would be cancelled if it conflicts with the replay.
 func (c *Cluster) Promote() error {
 	var promoted int
 	_, err := c.count("SELECT pg_promote(false)::int")
@@ -114,10 +113,10 @@ func (c *Cluster) Promote() error {
 	return err
 }
 
-// Freeze stops the clockwork of the server and of all that it has forked: connections are accepted
-// by the kernel, and nobody answers on any. Stop ends a frozen server too.
+// Freeze suspends the server and its child processes: the kernel accepts connections, but no
+// process answers. Stop ends a frozen server too.
 func (c *Cluster) Freeze() error {
-	// The parent first, so that it forks no more; it may be at it until it has stopped.
+	// The parent comes first, so that it forks no more; it may do so until it has stopped.
 	if err := syscall.Kill(c.server, syscall.SIGSTOP); err != nil {
 		return fmt.Errorf("freeze PostgreSQL: %w", err)
 	}
@@ -141,7 +140,7 @@ func (c *Cluster) Freeze() error {
 	return nil
 }
 
-// awaitStopped returns when the server has heeded the signal that stops it.
+// awaitStopped blocks until the kernel has suspended the server.
 func (c *Cluster) awaitStopped() error {
 	var status syscall.WaitStatus
 	_, err := syscall.Wait4(c.server, &status, syscall.WUNTRACED, nil)
@@ -159,20 +158,21 @@ func (c *Cluster) awaitStopped() error {
 	return nil
 }
 
-// thaw lets what was frozen go on, if only to take note of the signal that ends it.
+// thaw resumes the frozen processes, so that they can handle the signal that ends them.
 func (c *Cluster) thaw() {
 	for _, pid := range c.frozen {
-		_ = syscall.Kill(pid, syscall.SIGCONT) // it may be gone
+		_ = syscall.Kill(pid, syscall.SIGCONT) // it may have ended
 	}
 	c.frozen = nil
 }
 
-// Either returns the URL for a client that is to find whichever of the two takes writes. It is patient, as that of URL is.
+// Either returns the URL for a client that must find the one of the two that accepts writes. Its
+// timeouts are long, as those of URL.
 func Either(primary, standby *Cluster) string {
 	return fmt.Sprintf("%s&connect_timeout=%.0f", ImpatientEither(primary, standby), timeout.Seconds())
 }
 
-// ImpatientEither returns the same without a word on patience, for who freezes one of them.
+// ImpatientEither returns the URL without long timeouts, for tests that freeze one of them.
 func ImpatientEither(primary, standby *Cluster) string {
 	query := url.Values{"sslmode": {"disable"}, "target_session_attrs": {"read-write"}}
 	return (&url.URL{Scheme: "postgres", User: url.UserPassword(superuser, primary.password),

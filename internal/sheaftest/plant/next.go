@@ -8,13 +8,13 @@ import (
 	"strconv"
 )
 
-// latest is where the program says how many migrations it has.
+// latest is the file with the number of the program's migrations.
 const latest = "internal/store/migrate.go"
 
 var latestLine = regexp.MustCompile(`const Latest = (\d+)`)
 
-// nextMigration adds a column and an index to a table that every write uses, as an additive migration
-// does. The previous program may continue beside it.
+// nextMigration adds a column and an index to a table that every write uses, as an additive
+// migration does. The previous program may continue beside it.
 const nextMigration = `-- +goose Up
 -- A column that only the next program knows.
 INSERT INTO schema_compat (version, oldest) VALUES (%d, %d);
@@ -36,10 +36,11 @@ func Latest(root string) (int, error) {
 	return strconv.Atoi(string(found[1]))
 }
 
-// NextMigration returns the text of a further migration, for a program of that schema.
+// NextMigration returns the text of the migration after schema `now`.
 func NextMigration(now int) string { return fmt.Sprintf(nextMigration, now+1, now) }
 
-// NextSchema makes the program of the tree the next one: it has one migration more.
+// NextSchema returns the fault that makes the program of the tree its next version, with one more
+// migration.
 func NextSchema(root string) (Fault, error) {
 	now, err := Latest(root)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package plant builds the program with one fault in it, to see whether the tests notice. Nothing
-// is written into the tree, and no line of the program knows of it: the go command reads other
-// files in the place of those that the fault is in.
+// Package plant builds the program with one fault, to check that the tests notice it. It does not
+// change the tree: the go command reads an overlay with the changed files.
 package plant
 
 import (
@@ -11,18 +10,18 @@ import (
 	"path/filepath"
 )
 
-// A Fault is one mistake in the program: the edits that make it, in one file or in several.
+// A Fault is one mistake in the program: a list of edits, in one file or in several.
 type Fault []Edit
 
-// An Edit replaces text that its file, named from the module's root, has once. Without an old text
-// the file is one that the tree lacks.
+// An Edit replaces a text that occurs once in its file, named from the module's root. Without an
+// old text it adds a file.
 type Edit struct {
 	File     string
 	Old, New string
 }
 
-// Sources returns the files with the fault in them, by their names, or an error when a file has
-// changed so much that an edit has no place in it. Edits of one file follow each other.
+// Sources returns the changed files by their names. It returns an error if an old text does not
+// occur exactly once. Edits of one file are applied in order.
 func (f Fault) Sources(root string) (map[string][]byte, error) {
 	sources := map[string][]byte{}
 	for _, e := range f {
@@ -45,8 +44,8 @@ func (f Fault) Sources(root string) (map[string][]byte, error) {
 	return sources, nil
 }
 
-// Overlay writes what the fault needs into folder and returns the flag that makes `go build` and
-// `go test` see it.
+// Overlay writes the changed files into folder, and returns the flag that makes `go build` and `go
+// test` use them.
 func (f Fault) Overlay(root, folder string) (flag string, err error) {
 	sources, err := f.Sources(root)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"sheaf.dev/internal/sheaftest"
 )
 
-// Endpoint receives deliveries on loopback until the test ends. It returns its URL, and the file of
-// the certificate that --webhook-ca-file must name.
+// Endpoint receives deliveries on loopback until the test ends. It returns its URL, and the
+// certificate file for --webhook-ca-file.
 func Endpoint(t testing.TB, h http.Handler) (url, roots string) {
 	t.Helper()
 	ca, err := sheaftest.NewCA()

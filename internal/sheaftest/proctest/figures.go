@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// PeakMemory returns the most bytes that the process had resident so far.
+// PeakMemory returns the largest resident size of the process so far, in bytes.
 func PeakMemory(pid int) (int64, error) { return statusBytes(pid, "VmHWM:") }
 
-// Memory returns the bytes that the process has resident.
+// Memory returns the resident size of the process, in bytes.
 func Memory(pid int) (int64, error) { return statusBytes(pid, "VmRSS:") }
 
 // statusBytes reads a line of /proc/PID/status that has kilobytes.
@@ -30,7 +30,7 @@ func statusBytes(pid int, name string) (int64, error) {
 	return 0, fmt.Errorf("%s: %w", name, errNoFigure)
 }
 
-// Figures reads the metrics of a server by name; those with labels are left out.
+// Figures returns the metrics of a server by name, without those that have labels.
 func Figures(client *http.Client, url string) (map[string]float64, error) {
 	res, err := client.Get(url)
 	if err != nil {

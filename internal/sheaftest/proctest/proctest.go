@@ -1,15 +1,15 @@
-// Package proctest runs the program as it is built for users, in a process of its own, and looks at
-// it from outside: its answers, its memory, its metrics, its end.
+// Package proctest runs the program as users build it, in its own process, and observes it from
+// outside: its answers, its memory, its metrics, its end.
 package proctest
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -25,134 +25,145 @@ import (
 	"sheaf.dev/internal/sheaftest/plant"
 )
 
-// built is the program, as it is built once for a test process; Exit removes it.
+// built is the program in one form. It is built once for a test process, or once for all processes
+// that have the same EnvPrograms.
 type built struct {
-	env    string   // names one that was built before
-	flags  []string // of go build
-	fault  plant.Fault
-	once   sync.Once
-	folder string
-	err    error
+	name  string
+	flags []string                               // of go build
+	edits func(root string) (plant.Fault, error) // what differs from the tree; nil: nothing
+	once  sync.Once
+	path  string
+	err   error
 }
 
-// EnvBinary and EnvFailpoints name programs that were built before: scripts/test builds them once
-// for all packages.
+// EnvBinary is the path of a built program, and EnvPrograms a folder for its other forms: the first
+// process that needs one builds it there. scripts/test and scripts/proof set them for all packages.
 const (
-	EnvBinary     = "SHEAF_TEST_BINARY"
-	EnvFailpoints = "SHEAF_TEST_FAILPOINTS"
+	EnvBinary   = "SHEAF_TEST_BINARY"
+	EnvPrograms = "SHEAF_TEST_PROGRAMS"
 )
 
 var (
-	plain      = built{env: EnvBinary}
-	failpoints = built{env: EnvFailpoints, flags: []string{"-tags", "failpoint"}}
+	plain      = built{name: "sheaf"}
+	failpoints = built{name: "failpoints", flags: []string{"-tags", "failpoint"}}
+	planted    = built{name: "planted", flags: failpoints.flags, edits: func(string) (plant.Fault, error) { return plant.Planted(), nil }}
+	next       = built{name: "next", edits: plant.NextSchema}
 
-	plantedMu sync.Mutex // guards planted
-	planted   = map[string]*built{}
+	building sync.Mutex // held while a program is built; guards own
+	own      string     // the folder of the programs of this process alone, if it has built any
 )
 
-// Exit removes what was built and ends the process. It is how a package's tests end:
+// Exit deletes the programs that this process alone built, and ends it. A package's TestMain calls it:
 //
 //	goleak.VerifyTestMain(m, goleak.Cleanup(proctest.Exit))
 func Exit(code int) {
-	for _, b := range append(slices.Collect(maps.Values(planted)), &plain, &failpoints) {
-		if b.folder != "" {
-			_ = os.RemoveAll(b.folder)
-		}
+	if own != "" {
+		_ = os.RemoveAll(own)
 	}
 	os.Exit(code)
 }
 
-// Binary returns the path of the program as users build it. The package's TestMain must end by
-// Exit.
+// Binary returns the path of the program as users build it. The package's TestMain must call Exit.
 func Binary(t testing.TB) string {
 	t.Helper()
-	return plain.path(t)
+	if path := os.Getenv(EnvBinary); path != "" {
+		return path
+	}
+	return plain.binary(t)
 }
 
-// Failpoints is Binary with the points at which it can be killed.
+// Failpoints is Binary with failpoints, at which it can be killed.
 func Failpoints(t testing.TB) string {
 	t.Helper()
-	return failpoints.path(t)
+	return failpoints.binary(t)
 }
 
-// Planted is Failpoints with a fault in it. Every fault is a program of its own, which is built
-// once for a test process.
-func Planted(t testing.TB, f plant.Fault) string {
+// Planted is Failpoints with a fault. All faults are in one program, which has the one that it is
+// called by: see plant.Planted.
+func Planted(t testing.TB, c plant.Control) string {
 	t.Helper()
-	plantedMu.Lock()
-	defer plantedMu.Unlock()
-	name := fmt.Sprint(f)
-	if planted[name] == nil {
-		planted[name] = &built{flags: failpoints.flags, fault: f}
+	link := filepath.Join(t.TempDir(), string(c))
+	if err := os.Symlink(planted.binary(t), link); err != nil {
+		t.Fatal(err)
 	}
-	return planted[name].path(t)
+	return link
 }
 
-// Next is Binary with one migration more, beside which the previous program may continue: what an
-// upgrade brings.
+// Next is Binary with one more migration, as after an upgrade. The previous program may run at the
+// same time.
 func Next(t testing.TB) string {
 	t.Helper()
-	plantedMu.Lock()
-	defer plantedMu.Unlock()
-	if planted[nextName] == nil {
-		root, err := moduleRoot()
-		if err != nil {
-			t.Fatal(err)
-		}
-		edits, err := plant.NextSchema(root)
-		if err != nil {
-			t.Fatal(err)
-		}
-		planted[nextName] = &built{fault: edits}
-	}
-	return planted[nextName].path(t)
+	return next.binary(t)
 }
 
-// nextName is that of Next among what was built; no fault is worded so.
-const nextName = "next"
-
-// path is never of a file that this process wrote: a child that is forked meanwhile would keep it
-// open for writing, and then nobody can execute it.
-func (b *built) path(t testing.TB) string {
+// binary returns the path of the program.
+func (b *built) binary(t testing.TB) string {
 	t.Helper()
-	if before := os.Getenv(b.env); b.env != "" && before != "" {
-		return before
-	}
-	b.once.Do(b.build)
+	b.once.Do(func() { b.path, b.err = b.build() })
 	if b.err != nil {
 		t.Fatal(b.err)
 	}
-	return filepath.Join(b.folder, "sheaf")
+	return b.path
 }
 
-// build compiles the program; path calls it once.
-func (b *built) build() {
-	if b.folder, b.err = os.MkdirTemp("", "sheaf-program-"); b.err != nil {
-		return
+// build builds the program, unless another process has. One process builds at a time: the others
+// would compile the same packages. This process never writes the program itself: a child process that
+// is forked meanwhile would keep it open for writing, and then it could not be executed.
+func (b *built) build() (string, error) {
+	building.Lock()
+	defer building.Unlock()
+	folder := os.Getenv(EnvPrograms)
+	if folder == "" && own == "" {
+		var err error
+		if own, err = os.MkdirTemp("", "sheaf-program-"); err != nil {
+			return "", err
+		}
 	}
-	args := append([]string{"build", "-o", filepath.Join(b.folder, "sheaf")}, b.flags...)
-	if b.fault != nil {
-		overlay, err := b.overlay()
+	folder = cmp.Or(folder, own)
+	lock, err := os.Create(filepath.Join(folder, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
+	path := filepath.Join(folder, b.name)
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	// Without symbols: they take half of the time of linking.
+	args := append([]string{"build", "-ldflags=-s -w", "-o", path}, b.flags...)
+	if b.edits != nil {
+		overlay, err := b.overlay(folder)
 		if err != nil {
-			b.err = err
-			return
+			return "", err
 		}
 		args = append(args, overlay)
 	}
 	cmd := exec.Command("go", append(args, "sheaf.dev/cmd/sheaf")...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		b.err = fmt.Errorf("build: %w\n%s", err, out)
+		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
+	return path, nil
 }
 
-// overlay writes the fault and returns the flag that builds it in.
-func (b *built) overlay() (string, error) {
+// overlay writes the changed files into the folder and returns the build flag.
+func (b *built) overlay(folder string) (string, error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return "", err
 	}
-	return b.fault.Overlay(root, b.folder)
+	edits, err := b.edits(root)
+	if err != nil {
+		return "", err
+	}
+	folder = filepath.Join(folder, b.name+".src")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	return edits.Overlay(root, folder)
 }
 
 // moduleRoot returns the folder of go.mod.
@@ -168,10 +179,9 @@ func moduleRoot() (string, error) {
 type Program struct {
 	Binary, Data string
 	Database     string   // URL of PostgreSQL; empty: SQLite in the data folder
-	Env          []string // of every process, beside the test's own
+	Env          []string // of every process, in addition to the test's
 	Prefix       []string // a command that runs the program, such as one that limits it
-	// Log takes what servers write on standard error, where it is set. It is complete when they
-	// have ended.
+	// Log, if it is set, gets the standard error of servers. It is complete when they have ended.
 	Log io.Writer
 }
 
@@ -181,7 +191,7 @@ func New(t testing.TB) *Program {
 	return &Program{Binary: Binary(t), Data: filepath.Join(t.TempDir(), "data")}
 }
 
-// Flags name the store.
+// Flags returns the flags that name the store.
 func (p *Program) Flags() []string {
 	if p.Database == "" {
 		return []string{"--data", p.Data}
@@ -189,7 +199,7 @@ func (p *Program) Flags() []string {
 	return []string{"--data", p.Data, "--database-url", p.Database}
 }
 
-// Command is a command line of the program, on its store.
+// Command returns a command of the program, on its store.
 func (p *Program) Command(args ...string) *exec.Cmd {
 	line := slices.Concat(p.Prefix, []string{p.Binary}, args, p.Flags())
 	cmd := exec.Command(line[0], line[1:]...)
@@ -197,7 +207,7 @@ func (p *Program) Command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Ask runs a command and returns what it printed.
+// Ask runs a command and returns its JSON output.
 func (p *Program) Ask(t testing.TB, args ...string) (out map[string]any) {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -221,18 +231,18 @@ func (p *Program) Workspace(t testing.TB, name string) (key string) {
 	return made["key"].(string)
 }
 
-// Server is the program while it serves.
+// Server is a running server.
 type Server struct {
 	*exec.Cmd
 	URL     string        // of the API, without a slash at the end
 	Metrics string        // URL of the metrics; empty without --metrics-addr
-	Ended   chan struct{} // closed when the process is gone
+	Ended   chan struct{} // closed when the process has ended
 
 	err error // of its end
 }
 
-// Start serves the store on a free port of loopback, with no first run and no rate limit, and
-// returns when it listens. The process ends with the test.
+// Start starts a server on a free port of loopback, without first run and rate limit, and blocks
+// until it listens. The process ends with the test.
 func (p *Program) Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := p.Launch(t, args...)
@@ -243,7 +253,7 @@ func (p *Program) Start(t testing.TB, args ...string) *Server {
 	return s
 }
 
-// Launch is Start for a program that may end before it listens: then the server has no URL.
+// Launch is Start for a program that may end before it listens. Then the server has no URL.
 func (p *Program) Launch(t testing.TB, args ...string) *Server {
 	t.Helper()
 	base := []string{"serve", "--addr", "127.0.0.1:0", "--first-run", "none", "--rate-limit", "pro=0,business=0", "--log-level", "error"}
@@ -275,7 +285,8 @@ func (p *Program) StartWithMetrics(t testing.TB, args ...string) *Server {
 	return s
 }
 
-// listens reads up to the line that says where, and returns nothing when there is none.
+// listens reads lines up to the one with the address, and returns the address; empty if there is
+// none.
 func listens(t testing.TB, lines *bufio.Reader) string {
 	for {
 		line, err := lines.ReadString('\n')
@@ -289,7 +300,7 @@ func listens(t testing.TB, lines *bufio.Reader) string {
 	}
 }
 
-// wait takes what the program writes until it has ended.
+// wait copies the program's output until it has ended.
 func (s *Server) wait(lines io.Reader, log io.Writer) {
 	if log == nil {
 		log = io.Discard
@@ -299,14 +310,14 @@ func (s *Server) wait(lines io.Reader, log io.Writer) {
 	close(s.Ended)
 }
 
-// Kill ends it as a crash does, and returns when it is gone.
+// Kill kills the process, as in a crash, and blocks until it has ended.
 func (s *Server) Kill() {
 	_ = s.Process.Kill()
 	<-s.Ended
 }
 
-// Terminate asks it to stop, as an operator does, and returns when it is gone, with the error of
-// its end.
+// Terminate sends SIGTERM, as an operator would, blocks until the process has ended, and returns
+// the error of its end.
 func (s *Server) Terminate() error {
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -315,12 +326,13 @@ func (s *Server) Terminate() error {
 	return s.err
 }
 
-// Call makes one request of the API with a key and reads the JSON of the answer; answer may be nil.
+// Call makes one request to the API with a key, and decodes the JSON of the answer. `answer` may be
+// nil.
 func (s *Server) Call(key, method, path string, body, answer any) (status int, err error) {
 	return Call(http.DefaultClient, s.URL, key, method, path, body, answer)
 }
 
-// Call is Server.Call with a client of the caller's.
+// Call is Server.Call with the client of the caller.
 func Call(client *http.Client, url, key, method, path string, body, answer any) (status int, err error) {
 	var content bytes.Buffer
 	if body != nil {
@@ -351,7 +363,7 @@ func Send(client *http.Client, url, key, method, path, media string, body io.Rea
 	return res.StatusCode, err
 }
 
-// patience is how long a test waits for what must come, on a busy machine.
+// patience is how long a test waits for something that must happen, on a busy machine.
 const patience = 5 * time.Minute
 
 var errNoFigure = errors.New("no such figure")

@@ -1,4 +1,4 @@
-// Package proof is what the harnesses of `make proof` share: how long each of them runs, and the
+// Package proof has what the harnesses of `make proof` share: how long each of them runs, and the
 // row that it adds to the table. A harness is an ordinary test: in ./scripts/test it runs in its
 // quick form.
 package proof
@@ -21,7 +21,7 @@ const (
 	EnvRows  = "SHEAF_PROOF_ROWS"
 )
 
-// Rounds returns how often to try in the form that was chosen.
+// Rounds returns the number of rounds in the chosen form.
 func Rounds(quick, proof, long int) int {
 	switch level := os.Getenv(EnvLevel); level {
 	case "":
@@ -35,8 +35,8 @@ func Rounds(quick, proof, long int) int {
 	}
 }
 
-// Tries is how often a control may be tried whose fault shows only when chance has it, such as a
-// kill in the middle of a client's request.
+// Tries is the number of attempts to notice a fault that shows only by chance, such as a kill in
+// the middle of a client's request.
 const Tries = 10
 
 // Catches reports whether a try notices the planted fault.
@@ -49,17 +49,17 @@ func Catches(try func() bool) bool {
 	return false
 }
 
-// A Row is what one harness found. It holds only when nothing was lost and the control was caught.
+// A Row is the result of one harness. It holds only if nothing was lost and the control was caught.
 type Row struct {
-	// Name says what was tried, such as "kill -9, SQLite". Rows of the table are in the order of
-	// their names' harness.
+	// Name says what was tried, such as "kill -9, SQLite". The table has the rows in the order of
+	// their harnesses.
 	Name string
 	// Figures are the counts, in the order of printing.
 	Figures []Figure
-	// Lost counts what broke a promise: acknowledged and gone, seen and not allowed, reached and
+	// Lost counts broken promises: acknowledged but lost, shown but not allowed, reached but
 	// forbidden.
 	Lost int
-	// Control says which fault was planted, and Caught whether this same harness noticed it.
+	// Control is the planted fault, and Caught whether this harness noticed it.
 	Control string
 	Caught  bool
 }

@@ -1,4 +1,4 @@
-// Package reaper cleans up behind a test process that started a server, whatever way the process
+// Package reaper stops the server of a test process and deletes its files, however the process
 // ends.
 package reaper
 
@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// work reads the server's process id whenever it changes (0: none runs), until the pipe ends
-// because its writer is done or dead. Then it ends the server if one runs, in the way of its
-// caller, and removes the folder.
+// work reads the server's process id whenever it changes (0: none runs). When the pipe ends,
+// because its writer has finished or died, it ends the server with the caller's command and deletes
+// the folder.
 const work = `
 server=0
 while read -r line; do server=$line; done
@@ -22,21 +22,21 @@ fi
 rm -rf "$1" || { sleep 1; rm -rf "$1"; }
 `
 
-// A Reaper outlives this process to clean up behind it. It hangs on a pipe, which the kernel closes
-// even when the process is killed; a parent-death signal would be tied to a thread, exists on Linux
-// alone and leaves the files.
+// A Reaper is a process that outlives this one to clean up after it. It waits for the end of a
+// pipe, which the kernel closes even if this process is killed. A parent-death signal would depend
+// on a thread, exists only on Linux, and would not delete the files.
 type Reaper struct {
 	cmd  *exec.Cmd
 	pipe io.WriteCloser
 }
 
-// reapers keeps each reaper in reach until it finishes: the garbage collector closes a pipe that
-// nobody refers to, and the server would end in the middle of a test.
+// reapers keeps a reference to each reaper until it finishes. Without it the garbage collector
+// would close the pipe, and the server would end in the middle of a test.
 var reapers sync.Map
 
-// Start returns a reaper of the folder. The shell runs end to end the server: "$server" is its
-// process id, "$1" the folder. The attributes should make a session of its own, which keeps a
-// Ctrl-C in the terminal away.
+// Start returns a reaper of the folder. `end` is the shell command that ends the server: "$server"
+// is its process id, "$1" the folder. The attributes should create a new session, so that a Ctrl-C
+// of the terminal does not reach the reaper.
 func Start(dir, end string, attr *syscall.SysProcAttr) (*Reaper, error) {
 	cmd := exec.Command("/bin/sh", "-c", fmt.Sprintf(work, end), "reap", dir)
 	cmd.Dir = "/"
@@ -50,11 +50,11 @@ func Start(dir, end string, attr *syscall.SysProcAttr) (*Reaper, error) {
 	return r, cmd.Start()
 }
 
-// Watch tells which process to end, 0 for none. A reaper that cannot hear it has done its work
-// already.
+// Watch sets the process to end; 0 for none. If the pipe is closed, the reaper has already
+// finished.
 func (r *Reaper) Watch(pid int) { _, _ = fmt.Fprintln(r.pipe, pid) }
 
-// Finish lets the reaper do its work, and returns when it is done.
+// Finish makes the reaper clean up, and blocks until it has finished.
 func (r *Reaper) Finish() error {
 	reapers.Delete(r)
 	_ = r.pipe.Close()

@@ -1,6 +1,6 @@
-// Package redistest gives tests a real Redis of their own, which they may stop, freeze and flush
-// (package daemon). It starts the installed redis-server on loopback, without persistence, and never
-// touches one that was already running.
+// Package redistest provides a real Redis for one test, which may stop, freeze and flush it
+// (package daemon). It starts the installed redis-server on loopback, without persistence, and does
+// not use one that was already running.
 package redistest
 
 import (
@@ -20,21 +20,21 @@ import (
 // ErrNotInstalled says that no Redis server was found on the machine.
 var ErrNotInstalled = errors.New("redis-server is not installed: ./scripts/test installs it")
 
-// A Server is a Redis of the test's own. Its data is lost with Stop and Restart.
+// A Server is a Redis for one test. Stop and Restart delete its data.
 type Server struct {
 	*daemon.Server
 	t        testing.TB
 	password string
 }
 
-// Start returns a running, empty server, which goes away when the test ends. Without Redis the test
+// Start returns a running, empty server, and removes it when the test ends. Without Redis the test
 // is skipped, or fails if SHEAF_TEST_REQUIRE is 1.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	return start(t, rand.Text())
 }
 
-// start runs a server with that password and further arguments.
+// start starts a server with the password and further arguments.
 func start(t testing.TB, password string, args ...string) *Server {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
@@ -61,8 +61,7 @@ func config(program, password string, args ...string) daemon.Config {
 
 func socket(dir string) string { return filepath.Join(dir, "socket") }
 
-// do goes over the socket in our own folder, so that it cannot be another server that answers on
-// the port.
+// do runs a command over the socket in our own folder, so that no other server can answer.
 func do(dir, password, command string, args ...any) (any, error) {
 	options := []redis.DialOption{redis.DialReadTimeout(daemon.Timeout)}
 	if password != "" {
@@ -76,8 +75,7 @@ func do(dir, password, command string, args ...any) (any, error) {
 	return reply, errors.Join(err, conn.Close())
 }
 
-// URL returns the server's address as --redis-url takes it, with a password. It stays the same over
-// Restart.
+// URL returns the server's address for --redis-url, with a password. Restart does not change it.
 func (s *Server) URL() string { return address(s.Server, s.password) }
 
 func address(s *daemon.Server, password string) string {

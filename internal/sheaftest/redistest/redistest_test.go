@@ -93,7 +93,7 @@ func TestServer_DiesWithItsProcess(t *testing.T) {
 	})
 }
 
-// victim is the process that the test above kills: it says where its server is, and hangs.
+// victim is the process that the test above kills: it prints the folder of its server, and blocks.
 func victim() {
 	s, err := daemon.Launch(config("redis-server", "secret"))
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"sheaf.dev/internal/sheaftest/daemon"
 )
 
-// MasterName is what a Sentinel knows the master by.
+// MasterName is the master's name on a Sentinel.
 const MasterName = "sheaf"
 
-// Replica returns another server that follows this one, with its password.
+// Replica returns another server that replicates this one, with the same password.
 func (s *Server) Replica(t testing.TB) *Server {
 	t.Helper()
 	host, port, _ := strings.Cut(s.Address(), ":")
@@ -29,21 +29,22 @@ func (s *Server) Replica(t testing.TB) *Server {
 	return r
 }
 
-// IsMaster reports whether it takes writes.
+// IsMaster reports whether the server accepts writes.
 func (s *Server) IsMaster() bool {
 	role, err := redis.Values(do(s.Dir, s.password, "ROLE"))
 	return err == nil && len(role) > 0 && fmt.Sprintf("%s", role[0]) == "master"
 }
 
-// A Sentinel watches a master, alone, and puts a replica in its place.
+// A Sentinel watches a master alone, and promotes a replica if the master fails.
 type Sentinel struct {
 	*daemon.Server
 	t      testing.TB
 	master *Server
 }
 
-// settings of a Sentinel, which writes into the file what it learns. It takes a master that a busy machine keeps from
-// answering for seconds for one that lives, and gives a replica half a minute to say that it leads.
+// settings is the file of a Sentinel, which also writes to it. A master on a busy machine may be
+// silent for seconds before the Sentinel considers it down, and a replica has half a minute to
+// become the master.
 const settings = `port %s
 bind 127.0.0.1
 unixsocket %s
@@ -53,7 +54,7 @@ sentinel down-after-milliseconds %[3]s 5000
 sentinel failover-timeout %[3]s 30000
 `
 
-// Sentinel returns one that watches the server, and knows of its replicas.
+// Sentinel returns a Sentinel that watches the server and knows its replicas.
 func (s *Server) Sentinel(t testing.TB, replicas int) *Sentinel {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
@@ -83,14 +84,14 @@ func (s *Server) Sentinel(t testing.TB, replicas int) *Sentinel {
 	return w
 }
 
-// URL returns the address as --redis-url takes it.
+// URL returns the address for --redis-url.
 func (w *Sentinel) URL() string {
 	return (&url.URL{Scheme: "redis-sentinel", User: url.UserPassword("", w.master.password), Host: w.Address(),
 		Path: "/0", RawQuery: "master=" + MasterName}).String()
 }
 
-// Failover has a replica take the master's place while that one lives, as soon as the Sentinel knows
-// enough of it.
+// Failover makes a replica the master while the old master is running, as soon as the Sentinel
+// knows enough about it.
 func (w *Sentinel) Failover() {
 	w.t.Helper()
 	sheaftest.Eventually(w.t, "the Sentinel takes a replica for good enough", func() bool {

@@ -9,17 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 )
 
-// EnvServer names a program that was built before: scripts/test builds it once for all packages.
-const EnvServer = "SHEAF_TEST_S3"
-
-// built returns the path of the server's program, and builds it the first time: that takes a minute
-// or two, and then it is found in the user's cache folder, under a name that its version decides.
+// built returns the path of the server's program. The first call on a machine builds it, which
+// takes a minute or two. It is in the user's cache folder, and its name contains the version.
 var built = sync.OnceValues(func() (string, error) {
-	if program := os.Getenv(EnvServer); program != "" {
-		return program, nil
-	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
@@ -37,9 +32,6 @@ var built = sync.OnceValues(func() (string, error) {
 		version.Write(content)
 	}
 	program := filepath.Join(cache, "sheaf", "versitygw-"+hex.EncodeToString(version.Sum(nil)[:8]))
-	if _, err := os.Stat(program); err == nil {
-		return program, nil
-	}
 	return program, build(dir, program)
 })
 
@@ -52,10 +44,22 @@ func module() (string, error) {
 	return filepath.Join(strings.TrimSpace(string(root)), "internal", "sheaftest", "s3test", "versitygw"), nil
 }
 
-// build makes the program, whole or not at all; another process may be faster.
+// build builds the program, completely or not at all, unless it exists. Another process that needs it
+// waits.
 func build(module, program string) error {
 	if err := os.MkdirAll(filepath.Dir(program), 0o700); err != nil {
 		return err
+	}
+	lock, err := os.Create(program + ".lock")
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
+	if _, err := os.Stat(program); err == nil {
+		return nil
 	}
 	fresh, err := os.MkdirTemp(filepath.Dir(program), "building-")
 	if err != nil {
@@ -63,7 +67,7 @@ func build(module, program string) error {
 	}
 	defer os.RemoveAll(fresh)
 	target := filepath.Join(fresh, "versitygw")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", target, ".")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", target, ".")
 	cmd.Dir = module
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

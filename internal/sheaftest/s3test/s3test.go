@@ -1,6 +1,6 @@
-// Package s3test gives tests a real S3 server of their own, which they may kill, freeze and start
-// again (package daemon). It is versitygw, at the version of the module in the folder versitygw, which
-// keeps objects as files; it is built once into the user's cache folder.
+// Package s3test provides a real S3 server for one test, which may kill, freeze and restart it
+// (package daemon). The server is versitygw, which keeps objects as files. The module in the folder
+// versitygw pins its version; it is built once into the user's cache folder.
 package s3test
 
 import (
@@ -24,17 +24,17 @@ import (
 // Bucket is the name of the bucket that every server has.
 const Bucket = "media"
 
-// A Server is an S3 service with one bucket, which is empty at first. What it has acknowledged stays
-// over Stop and Restart.
+// A Server is an S3 service with one bucket, which is empty at first. Objects survive Stop and
+// Restart.
 type Server struct {
 	*daemon.Server
 	secret string
 }
 
-// access is the name of the key that every server takes.
+// access is the name of the key that every server accepts.
 const access = "sheaf"
 
-// Start returns a running server, which goes away when the test ends.
+// Start returns a running server, and removes it when the test ends.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	program, err := built()
@@ -45,15 +45,15 @@ func Start(t testing.TB) *Server {
 	return &Server{daemon.Start(t, config(program, secret)), secret}
 }
 
-// shared is the server of all tests of the process that do nothing to it. It runs while there are any:
-// what clients keep of it ends with it.
+// shared is the server of all tests of the process that neither stop nor freeze it. It runs while
+// it has users, and is closed with the last one.
 var shared struct {
 	mu     sync.Mutex // guards both
 	server *Server
 	users  int
 }
 
-// share returns the shared server for one more user.
+// share adds a user of the shared server and returns it.
 func share() (*Server, error) {
 	program, err := built()
 	if err != nil {
@@ -73,7 +73,7 @@ func share() (*Server, error) {
 	return shared.server, nil
 }
 
-// release says that a user needs the shared server no more.
+// release removes a user of the shared server.
 func release() error {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
@@ -83,7 +83,7 @@ func release() error {
 	return shared.server.Close()
 }
 
-// Files returns a store in a corner of a bucket that is the test's own, on a server that tests share.
+// Files returns a store for one test: a prefix of its own in a bucket, on the shared server.
 func Files(t testing.TB) media.Store {
 	t.Helper()
 	s, err := share()
@@ -118,7 +118,7 @@ func config(program, secret string) daemon.Config {
 func objects(dir string) string  { return filepath.Join(dir, "objects", Bucket) }
 func metadata(dir string) string { return filepath.Join(dir, "metadata") }
 
-// healthy asks the server how it is.
+// healthy returns nil if the server answers.
 func healthy(address string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), daemon.Timeout)
 	defer cancel()
@@ -138,11 +138,11 @@ func healthy(address string) error {
 	return nil
 }
 
-// URL returns the bucket's address as --media-url takes it.
+// URL returns the bucket's address for --media-url.
 func (s *Server) URL() string { return "s3://" + Bucket }
 
-// Env returns the settings by which programs reach the server, in the form of os.Environ. They stay
-// the same over Restart.
+// Env returns the environment variables by which programs reach the server. Restart does not change
+// them.
 func (s *Server) Env() []string {
 	var env []string
 	for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"} {
@@ -157,5 +157,5 @@ func (s *Server) Getenv(name string) string {
 		"AWS_SECRET_ACCESS_KEY": s.secret, "AWS_REGION": "us-east-1"}[name]
 }
 
-// Objects is the folder in which the bucket's objects are files.
+// Objects returns the folder with the bucket's objects as files.
 func (s *Server) Objects() string { return objects(s.Dir) }

@@ -1,5 +1,5 @@
-// Package smtptest gives tests a real server of mail on loopback, which offers TLS, asks who it is, and
-// keeps what it is sent.
+// Package smtptest provides a real mail server on loopback, with TLS and authentication, which
+// keeps the mails that it receives.
 package smtptest
 
 import (
@@ -18,21 +18,22 @@ import (
 	"sheaf.dev/internal/sheaftest"
 )
 
-// Letter is a mail that a server took.
+// Letter is a mail that a server accepted.
 type Letter struct {
 	From string
 	To   []string
 	Body string
 }
 
-// Config is how a server behaves. The zero value takes every mail, without TLS, from everybody.
+// Config is the configuration of a server. The zero value accepts every mail, without TLS and
+// authentication.
 type Config struct {
-	CA             *sheaftest.CA // whose certificate it has; nil: it speaks no TLS
-	Implicit       bool          // it speaks TLS from the first byte, instead of offering it
-	User, Password string        // which it asks for; empty: it asks for none
+	CA             *sheaftest.CA // the authority of its certificate; nil: no TLS
+	Implicit       bool          // TLS from the first byte, instead of STARTTLS
+	User, Password string        // empty: no authentication
 }
 
-// Server is a running server of mail. It is safe for concurrent use.
+// Server is a running mail server. It is safe for concurrent use.
 type Server struct {
 	Host, Port string
 
@@ -78,21 +79,22 @@ func (s *Server) stop() {
 	s.done.Wait()
 }
 
-// Away lets the server talk to nobody, as when it is overloaded, or lets it work again.
+// Away makes the server refuse all sessions, as if it were overloaded, or accept them again.
 func (s *Server) Away(away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away = away
 }
 
-// Letters returns what it took so far.
+// Letters returns the mails so far.
 func (s *Server) Letters() []Letter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.letters)
 }
 
-// Refuse answers with that code what is for the recipient, and for "" every letter; 0 takes it again.
+// Refuse makes the server answer with the code to mails for the recipient, or for "" to every mail.
+// The code 0 accepts them again.
 func (s *Server) Refuse(recipient string, code int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +105,7 @@ func (s *Server) Refuse(recipient string, code int) {
 	}
 }
 
-// refusal is what a recipient is answered with.
+// refusal returns the error for a recipient; nil if mails are accepted.
 func (s *Server) refusal(recipient string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +132,7 @@ type session struct {
 	letter Letter
 }
 
-// AuthMechanisms are the ways to say who one is.
+// AuthMechanisms returns the mechanisms of authentication.
 func (c *session) AuthMechanisms() []string {
 	if c.server.config.User == "" {
 		return nil
@@ -138,7 +140,7 @@ func (c *session) AuthMechanisms() []string {
 	return []string{sasl.Plain}
 }
 
-// Auth asks who it is.
+// Auth checks the user and the password.
 func (c *session) Auth(string) (sasl.Server, error) {
 	return sasl.NewPlainServer(func(_, user, password string) error {
 		if want := c.server.config; user != want.User || password != want.Password {
@@ -149,7 +151,7 @@ func (c *session) Auth(string) (sasl.Server, error) {
 	}), nil
 }
 
-// Mail begins a letter.
+// Mail begins a mail.
 func (c *session) Mail(from string, _ *smtp.MailOptions) error {
 	if !c.known {
 		return smtp.ErrAuthRequired
@@ -167,7 +169,7 @@ func (c *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
-// Data takes the letter.
+// Data receives the mail.
 func (c *session) Data(r io.Reader) error {
 	body, err := io.ReadAll(r)
 	if err == nil {
@@ -183,7 +185,7 @@ func (c *session) Data(r io.Reader) error {
 	return nil
 }
 
-// Reset forgets the letter.
+// Reset discards the mail.
 func (c *session) Reset() { c.letter = Letter{} }
 
 // Logout ends the conversation.

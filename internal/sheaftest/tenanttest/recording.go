@@ -1,6 +1,6 @@
-// Package tenanttest holds SQL against what sharding by tenant asks: that every statement is tied to
-// one tenant. It gathers the statements that a package asks and those in its source, and takes them
-// apart.
+// Package tenanttest checks that every SQL statement is restricted to one tenant, as sharding by
+// tenant needs it. It collects the statements that a package runs and those in its source, and
+// parses them.
 package tenanttest
 
 import (
@@ -9,13 +9,13 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// Record returns an engine that tells each statement that is asked of it, and its arguments: one row,
-// or those of a bulk.
+// Record returns an engine that passes each statement and its arguments to `asked`: one row, or the
+// rows of a bulk.
 func Record(e engine.Engine, asked func(sql string, rows [][]any)) engine.Engine {
 	return recording{e, asked}
 }
 
-// recording is an engine that tells the statements.
+// recording is an engine that records the statements.
 type recording struct {
 	engine.Engine
 	asked func(sql string, rows [][]any)

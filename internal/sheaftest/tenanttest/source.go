@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Constants returns the statements in the source of a folder that are constant texts: those too that no
-// test asks. What the program completes while it runs is left to who records it.
+// Constants returns the statements in the source of a folder that are constant texts, also those
+// that no test runs. It leaves out texts that the program completes at run time; Record gets those.
 func Constants(t testing.TB, folder string, except ...string) (statements []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -44,7 +44,7 @@ func Constants(t testing.TB, folder string, except ...string) (statements []stri
 			if whole && isStatement.MatchString(text) && !isPart.MatchString(text) && !beginnings[text] {
 				statements = append(statements, text)
 			}
-			return !whole && !isSum(n) // the parts of a text are no statements
+			return !whole && !isSum(n) // a part of a text is not a statement
 		})
 	}
 	return statements
@@ -55,7 +55,8 @@ func isSum(n ast.Node) bool {
 	return is && b.Op == token.ADD
 }
 
-// beginnings returns the constants to which some place adds more: they are no statements by themselves.
+// beginnings returns the constants that are completed elsewhere. They are not statements by
+// themselves.
 func (k texts) beginnings(sources []*ast.File) map[string]bool {
 	found := map[string]bool{}
 	for _, f := range sources {
@@ -72,16 +73,17 @@ func (k texts) beginnings(sources []*ast.File) map[string]bool {
 	return found
 }
 
-// isStatement finds what begins as a statement, and isPart those of them that the program completes.
+// isStatement matches texts that begin like a statement, and isPart those that the program
+// completes.
 var (
 	isStatement = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\s`)
 	isPart      = regexp.MustCompile(`%s|\s(FROM|WHERE|AND)\s*$`)
 )
 
-// texts are the constants of a package by name.
+// texts has the constants of a package by name.
 type texts map[string]ast.Expr
 
-// declare notes the constants of a file.
+// declare adds the constants of a file.
 func (k texts) declare(f *ast.File) {
 	for _, d := range f.Decls {
 		g, is := d.(*ast.GenDecl)
@@ -99,7 +101,7 @@ func (k texts) declare(f *ast.File) {
 	}
 }
 
-// value returns a text that the compiler knows.
+// value returns the text of a constant expression.
 func (k texts) value(e ast.Expr) (text string, whole bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

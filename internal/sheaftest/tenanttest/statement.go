@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Schema says by which columns the rows of a table are tied to a tenant. Tables that belong to
-// nobody are not in it.
+// Schema has, for each table, the columns that tie a row to a tenant. Tables without a tenant are
+// not in it.
 type Schema map[string][]string
 
-// A statement is read as nested blocks: each parenthesis that holds a SELECT is one, and so is each
-// part of a UNION, and what an INSERT selects.
+// A block is a part of a statement. Each parenthesis with a SELECT is one, and so is each part of a
+// UNION, and the SELECT of an INSERT.
 type block struct {
 	outer  *block
 	words  []string
@@ -21,11 +21,11 @@ type block struct {
 
 var word = regexp.MustCompile(`\$\d+|'[^']*'|[A-Za-z_][A-Za-z_0-9]*(?:\.(?:[A-Za-z_][A-Za-z_0-9]*|\*))?|\d+|[^\sA-Za-z_0-9]`)
 
-// blocksOf takes a statement apart.
+// blocksOf splits a statement into blocks.
 func blocksOf(sql string) (all []*block) {
 	here := &block{}
 	all = append(all, here)
-	var open []*block // what each parenthesis returns to
+	var open []*block // the blocks to return to at closing parentheses
 	words := word.FindAllString(sql, -1)
 	for i, w := range words {
 		switch {
@@ -46,11 +46,11 @@ func blocksOf(sql string) (all []*block) {
 	return all
 }
 
-// namesTable are the words behind which a table stands.
+// namesTable are the words that a table follows.
 var namesTable = []string{"FROM", "JOIN", "INTO", "UPDATE"}
 
-// Tables returns what a statement names where a table stands, functions and common table expressions
-// too.
+// Tables returns the names in the places of tables, also those of functions and common table
+// expressions.
 func Tables(sql string) (names []string) {
 	words := word.FindAllString(sql, -1)
 	for i, w := range words[:max(0, len(words)-1)] {
@@ -61,7 +61,7 @@ func Tables(sql string) (names []string) {
 	return names
 }
 
-// findTables notes the tables of the schema that a block names, by their aliases.
+// findTables finds the tables of the schema in a block, by their aliases.
 func (b *block) findTables(s Schema) {
 	b.tables = map[string]string{}
 	for i, w := range b.words[:max(0, len(b.words)-1)] {
@@ -80,14 +80,14 @@ func (b *block) findTables(s Schema) {
 	}
 }
 
-// isArgument reports whether a word is what the caller gives: $1, or {ws} in the text of a bulk.
+// isArgument reports whether a word is an argument: $1, or {ws} in the text of a bulk.
 func isArgument(w string) bool { return strings.HasPrefix(w, "$") || w == "{" || w == "}" }
 
-// name is that of a table in a statement.
+// name returns a unique name of a table in a statement.
 func (b *block) name(alias string) string { return fmt.Sprintf("%p %s", b, alias) }
 
-// find resolves what a block means by a name such as "d.ws", which ties the table that it returns;
-// anything else is nothing.
+// find resolves a name such as "d.ws" in a block, and returns the table that it ties; empty for any
+// other word.
 func (s Schema) find(b *block, w string) string {
 	alias, column, qualified := strings.Cut(w, ".")
 	if !qualified && len(b.tables) == 1 {
@@ -105,8 +105,8 @@ func (s Schema) find(b *block, w string) string {
 	return ""
 }
 
-// Loose returns the tables of a statement that are not tied to one tenant: neither by ws = $1, nor by
-// the ws of a table that is, nor by a column of an INSERT.
+// Loose returns the tables of a statement that are not tied to one tenant: neither by ws = $1, nor
+// by the ws of a table that is, nor by a column of an INSERT.
 func (s Schema) Loose(sql string) (tables []string) {
 	all := blocksOf(sql)
 	for _, b := range all {
@@ -124,11 +124,11 @@ func (s Schema) Loose(sql string) (tables []string) {
 	return tables
 }
 
-// tied returns the tables of a statement that an equation ties to what the caller gives, or to a table
-// that is tied.
+// tied returns the tables of a statement that an equation ties to an argument, or to a tied table.
 func (s Schema) tied(all []*block) map[string]bool {
 	tied := map[string]bool{}
-	// Ties spread from table to table, so as often as there may be tables in a row.
+	// Ties spread from table to table, so repeat this as often as a statement may have tables in a
+	// chain.
 	for range 8 {
 		for _, b := range all {
 			for i := 1; i < len(b.words)-1; i++ {
@@ -138,7 +138,7 @@ func (s Schema) tied(all []*block) map[string]bool {
 				}
 				if isArgument(b.words[i+1]) || isArgument(b.words[i-1]) || tied[left] || tied[right] {
 					tied[left], tied[right] = true, true
-					delete(tied, "") // the other side was no table's
+					delete(tied, "") // the other side was not a table
 				}
 			}
 		}

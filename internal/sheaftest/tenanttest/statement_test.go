@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
-// The reader of statements sees what it must: a table that no workspace narrows is found in every place.
+// A table that is not restricted to a workspace is found wherever it is in a statement.
 func TestLoose_TablesAreSeen(t *testing.T) {
 	t.Parallel()
 	ws := []string{"ws"}

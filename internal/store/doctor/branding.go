@@ -26,14 +26,14 @@ FROM (
   WHERE ws = $1) c
 WHERE says <> has`},
 
-	// What is searched is what is shown, folded.
+	// The folded columns, which are searched, match the shown ones.
 	{name: "branding search", judge: folded("branding"), sql: `
 SELECT id, name, name_folded, NULL, NULL
 FROM brandings
 WHERE ws = $1`},
 
 	// Its color and font are such: pages are made of them.
-	{name: "branding look", judge: lookExists, sql: `
+	{name: "branding look", judge: brandingExists, sql: `
 SELECT id, color_primary, font
 FROM brandings
 WHERE ws = $1`},
@@ -54,7 +54,7 @@ WHERE w.ws = $1 AND w.default_branding IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM brandings b WHERE b.ws = w.ws AND b.id = w.default_branding)`},
 }
 
-func lookExists(_ *patient, r *engine.Row) string {
+func brandingExists(_ *patient, r *engine.Row) string {
 	id, color, font := show(r), r.Text(), r.Text()
 	if _, err := sheaf.ParseFont(font); err == nil && sheaf.CheckColor(color) == nil {
 		return ""

@@ -10,14 +10,14 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// What the store means by a fresh row, and by one that is in a lease (store/lane.go).
+// The conditions for a fresh row and for a row in a lease, as in store/lane.go.
 const (
 	fresh  = `d.state = 0 AND d.due IS NULL AND d.token IS NULL`
 	leased = `EXISTS (SELECT 1 FROM leases x WHERE x.ws = d.ws AND x.sub = d.sub AND d.number BETWEEN x.lo AND x.hi)`
 )
 
 // checkDeliveries are the promises about lanes, leases and deliveries. Deliveries of a subscription
-// that was deleted are gone for everybody, and removed by and by.
+// that was deleted are not shown any more; the sweep deletes them in batches.
 var checkDeliveries = []check{
 	// A subscription has its lane, which is not ahead of the log and knows where it holds.
 	{name: "lane", judge: tells("subscription %s has a lane that cannot be: active %s, up to event %s, held from %s to %s"), sql: `
@@ -63,7 +63,7 @@ WHERE d.ws = $1 AND (d.state NOT IN (0, 1, 2, 3) OR d.due IS NOT NULL AND d.toke
   OR d.hand = 1 AND d.due IS NULL AND d.token IS NULL OR d.hand = 1 AND d.state = 0 AND d.back_at IS NULL
   OR d.attempts > 0 AND d.started_at IS NULL OR d.attempts = 0 AND d.started_at IS NOT NULL)`},
 
-	// Of a fresh one its lane knows whether it waits, is sent or is held.
+	// The lane of a fresh delivery decides whether it waits, is being sent or is held.
 	{name: "delivery forgotten", judge: tells("the delivery of event %s for subscription %s is behind the cursor, %s, in no lease, and not where deliveries are held: %s to %s"), sql: `
 SELECT d.number, d.sub, l.cursor, l.held_from, l.held_to
 FROM lanes l
@@ -87,7 +87,7 @@ WHERE d.ws = $1
   AND NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.ws = d.ws AND s.sub = d.sub)
   AND NOT EXISTS (SELECT 1 FROM deleted_subscriptions x WHERE x.ws = d.ws AND x.sub = d.sub)`},
 
-	// None is due for an inactive subscription, unless somebody asked for it.
+	// No delivery of an inactive subscription is due, unless a client asked for it.
 	{name: "delivery held", judge: tells("the delivery of event %s waits for subscription %s, which is inactive"), sql: `
 SELECT d.number, s.id
 FROM lanes l
@@ -95,7 +95,7 @@ JOIN subscriptions s ON s.sub = l.sub
 JOIN deliveries d ON d.ws = l.ws AND d.sub = l.sub
 WHERE l.ws = $1 AND l.active = 0 AND d.due IS NOT NULL AND d.hand = 0`},
 
-	// Its attempts are as many as it counts: the first in its own row.
+	// It has as many attempts as it counts; the first is in its own row.
 	{name: "delivery attempts", judge: tells("the delivery of event %s for subscription %s counts %s attempts and has %s"), sql: `
 SELECT number, sub, says, has
 FROM (
@@ -105,15 +105,15 @@ FROM (
   WHERE d.ws = $1) c
 WHERE says <> has`},
 
-	// An attempt of its own row is not the first, and has its delivery.
+	// An attempt in a separate row is not the first, and its delivery exists.
 	{name: "attempt", judge: tells("attempt %s is of the delivery of event %s for subscription %s, which is not there or has it itself"), sql: `
 SELECT a.number, a.event, a.sub
 FROM attempts a
 WHERE a.ws = $1
   AND (a.number < 2 OR NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.ws = a.ws AND d.sub = a.sub AND d.number = a.event))`},
 
-	// A subscription has a delivery of every event that it wanted, but of those about itself. Of one with a
-	// filter nobody can tell any more where things were.
+	// A subscription has a delivery of every event that it wants, except events about itself. A subscription
+	// with a filter is not checked, because the former places of records are not stored.
 	{name: "delivery lost", args: func(p *patient) []any { return []any{p.number, p.delivered} },
 		judge: tells("subscription %s wanted event %s (%s) and has no delivery of it"), sql: `
 SELECT s.id, e.number, ` + typeNames() + `
@@ -129,7 +129,7 @@ func sameHeldCount(_ *patient, r *engine.Row) string {
 	counted, waiting := store.HeldOf(active, r.Int(), r.Int(), r.Int(), r.Text())
 	held, above := r.Int(), r.Int()
 	if !active {
-		held, waiting = held+above, above // of an inactive lane the sum alone counts
+		held, waiting = held+above, above // for an inactive lane only the sum is known
 	}
 	if counted == held && waiting == above {
 		return ""
@@ -138,7 +138,7 @@ func sameHeldCount(_ *patient, r *engine.Row) string {
 		id, active, counted, waiting, held, above)
 }
 
-// typeNames is the name of the type of event e.
+// typeNames is the SQL for the name of the type of event e.
 func typeNames() string {
 	var b strings.Builder
 	b.WriteString("CASE e.type")
@@ -166,7 +166,7 @@ func (p *patient) deliveredSince() (time.Time, error) {
 	return p.Now.Add(clockSlack - p.Retention), nil
 }
 
-// valueOf is the time, or zero where there is none.
+// valueOf returns *t, or the zero time if t is nil.
 func valueOf(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}

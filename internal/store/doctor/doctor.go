@@ -1,6 +1,6 @@
-// Package doctor knows what must be true of the stored data, and looks whether it is. It only
-// reads. Like the store it has one file a noun; a promise is a check: a query that finds what may
-// break it, and a judgement of each row.
+// Package doctor checks whether the stored data keeps its promises. It only reads. Like the store it has one
+// file per noun. Each promise is a check: a query that finds rows that may break it, and a function that
+// judges each row.
 package doctor
 
 import (
@@ -17,11 +17,11 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// Finding is one thing that the doctor tells.
+// Finding is one result of the doctor.
 type Finding struct {
-	Check     string            // which promise it is about
+	Check     string            // name of the broken check
 	Workspace sheaf.WorkspaceID // empty: it concerns the whole database
-	Text      string            // for a person: what is where, and what was expected
+	Text      string            // what was found and what was expected, for a person
 	// Information says that nothing is broken: a workspace has more than its plan includes, as it
 	// may after a downgrade.
 	Information bool
@@ -49,7 +49,7 @@ func (f *Finding) Fields(o *sheaf.Object) {
 	o.Bool("information", f.Information)
 }
 
-// optID is nil where a finding belongs to no workspace.
+// optID returns nil for a finding that belongs to no workspace.
 func optID(id sheaf.WorkspaceID) *string {
 	if id == "" {
 		return nil
@@ -57,18 +57,17 @@ func optID(id sheaf.WorkspaceID) *string {
 	return (*string)(&id)
 }
 
-// FileCheck names the check of an SQLite file by SQLite itself.
+// FileCheck is the name of SQLite's own check of its file.
 const FileCheck = "file"
 
-// Examination is what the doctor needs to know.
+// Examination has the settings of an examination.
 type Examination struct {
 	Now time.Time
-	// Retention is for how long events are kept. It matters only where none is left that could
-	// tell.
+	// Retention is how long events are kept. It is used only for a workspace whose log is empty.
 	Retention time.Duration
-	// Box opens secrets; nil: they are not looked at.
+	// Box opens secrets; nil: secrets are not checked.
 	Box *seal.Box
-	// Media keeps the bytes of media. If its store is nil, they are not looked at.
+	// Media has the bytes of media. If its store is nil, they are not checked.
 	Media MediaFiles
 }
 
@@ -108,29 +107,28 @@ func Examine(ctx context.Context, s *store.Store, x Examination, tell func(Findi
 	return err
 }
 
-// examine makes a patient of a snapshot.
+// examine builds the patient of a snapshot, and calls `at` with it.
 func examine(r *store.Reader, x Examination, tell func(Finding), at func(*patient) error) error {
 	return r.SQL(func(sql *engine.Reader) error {
 		return at(&patient{Reader: r, sql: sql, Examination: x, tell: tell})
 	})
 }
 
-// CheckFile asks an SQLite file, whatever its schema, for what SQLite itself promises of it, and
-// tells of what is not so.
+// CheckFile runs SQLite's own checks of its file, whatever the schema, and calls tell for each finding.
 func CheckFile(ctx context.Context, s *store.Store, tell func(Finding)) error {
 	return s.ReadLong(ctx, func(r *store.Reader) error {
 		return examine(r, Examination{}, tell, func(p *patient) error { return p.run(fileChecks(p.sql.Dialect())) })
 	})
 }
 
-// A check is one promise, and the query that finds what may break it. judge says what is wrong with
-// a row, "" for nothing.
+// check is one promise, and the query that finds rows that may break it. judge returns what is wrong with a
+// row, or "".
 type check struct {
 	name  string
 	sql   string
 	args  func(p *patient) []any // nil: $1 is the workspace
 	judge func(p *patient, r *engine.Row) string
-	// information marks what is no violation.
+	// information marks findings that are no violations.
 	information bool
 }
 
@@ -146,7 +144,7 @@ func join(lists ...[]check) (out []check) {
 	return out
 }
 
-// tells returns a judge for queries that return only what is wrong: their columns fill the blanks
+// sentence returns a judge for queries that return only what is wrong: their columns fill the blanks
 // of a sentence.
 func tells(sentence string) func(*patient, *engine.Row) string {
 	blanks := strings.Count(sentence, "%s")
@@ -173,7 +171,7 @@ func show(r *engine.Row) string {
 	return sheaf.Clip(r.Text())
 }
 
-// patient is what is looked at in one snapshot.
+// patient is one workspace, or the whole database, in one snapshot.
 type patient struct {
 	*store.Reader
 	sql *engine.Reader
@@ -181,16 +179,16 @@ type patient struct {
 	tell func(Finding)
 
 	ws     sheaf.Workspace
-	number int64 // of the workspace, in every key
+	number int64 // number of the workspace in keys
 	oldest oldestEvent
-	// swept is the time before which the sweep may have removed what is old; nil: it has not said
-	// so yet.
+	// swept is the time before which the sweep may have removed old rows; nil: the sweep has not run
+	// yet.
 	swept *time.Time
 	// delivered is the time since when no delivery was removed for its age.
 	delivered time.Time
 }
 
-// run asks each check's query, and tells of what it finds.
+// run runs the query of each check, and reports what its judge finds.
 func (p *patient) run(checks []check) error {
 	for _, c := range checks {
 		args := []any{p.number}
@@ -231,8 +229,8 @@ func (p *patient) workspace(id sheaf.WorkspaceID) (err error) {
 	return p.run(workspaceChecks)
 }
 
-// orphans tells of rows whose workspace or user is not there. The author of a version need not be: an
-// import brings the versions of another instance with theirs.
+// orphans reports rows whose workspace or user does not exist. The author of a version may be missing: an
+// imported version keeps its author of another instance.
 func (p *patient) orphans() error {
 	type owned struct{ table, column string }
 	columns, err := engine.All(p.sql, ownedColumns(p.sql.Dialect()), func(r *engine.Row) owned { return owned{r.Text(), r.Text()} })
@@ -273,7 +271,7 @@ WHERE t.type = 'table' AND c.name IN ('ws', 'user_id')`
 }
 
 // fileChecks are promises about SQLite's file itself: it is whole, its indexes agree with their
-// tables, and no row refers to one that is not there. PostgreSQL has no such question.
+// tables, and no row refers to a missing one. PostgreSQL has no such check.
 func fileChecks(d engine.Dialect) []check {
 	if d.Postgres {
 		return nil

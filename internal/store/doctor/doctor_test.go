@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"sheaf.dev/internal/backup"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
@@ -122,6 +123,14 @@ var plants = []plant{
 		`UPDATE events SET body = replace(body, '"project_id":null', '"project_id":"{lost}"')
 		 WHERE ws = {n} AND resource_id = (SELECT id FROM documents d WHERE d.ws = {n} AND d.title = 'Loose')`,
 		`UPDATE documents SET project_id = {nowhere} WHERE ws = {n} AND title = 'Loose'`}},
+	{check: "document parent", sql: below("Loose", "Gone")},
+	{check: "document tree", sql: below("In", "Elsewhere")},
+	{check: "document depth", sql: below("Loose", "Level 5")},
+	{check: "document cycle", sql: below("Level 1", "Level 5")},
+	{check: "document deletion: of two", sql: []string{`UPDATE documents SET deletion = -1 WHERE ws = {n} AND title IN ('Loose', 'Level 1')`}},
+	{check: "document deletion: never given", sql: []string{
+		`UPDATE documents SET deletion = (SELECT w.last_number + 1 FROM workspaces w WHERE w.ws = {n}) WHERE ws = {n} AND title = 'Gone'`}},
+	{check: "document deletion: zero", sql: []string{`UPDATE documents SET deletion = 0 WHERE ws = {n} AND title = 'Gone'`}},
 	{check: "document search", sql: []string{`UPDATE documents SET title_folded = 'another' WHERE ws = {n} AND title = 'Loose'`}},
 	{check: "document event", sql: []string{`UPDATE documents SET description = 'x', description_folded = 'x' WHERE ws = {n} AND title = 'Loose'`}},
 	{check: "document event: undeleted", sql: []string{
@@ -214,6 +223,16 @@ const (
 	unhold   = `UPDATE lanes SET held = held - 1 WHERE ws = {n} AND sub = {off}`
 )
 
+// below puts one document below another, also in the document's newest event.
+func below(child, parent string) []string {
+	id := func(title string) string {
+		return "(SELECT d.id FROM documents d WHERE d.ws = {n} AND d.title = '" + title + "')"
+	}
+	return []string{
+		`UPDATE events SET body = replace(body, '"parent_id":null', '"parent_id":"' || {text}` + id(parent) + `{end} || '"') WHERE ws = {n} AND resource_id = ` + id(child),
+		`UPDATE documents SET parent_id = ` + id(parent) + ` WHERE ws = {n} AND title = '` + child + `'`}
+}
+
 // presentHash is of the text of the one document that has some, and that has a past version with another.
 const presentHash = `(SELECT d.content_hash FROM documents d WHERE d.ws = {n} AND d.title = 'Written')`
 
@@ -234,8 +253,8 @@ func TestDoctor_TellsOfEachViolation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := o(t)
-			s := open(t, o)
-			if _, err := s.Restore(context.Background(), bytes.NewReader(w.backup)); err != nil {
+			s := migrated.Open(t, o)
+			if _, err := backup.Restore(context.Background(), s, bytes.NewReader(w.backup)); err != nil {
 				t.Fatal(err)
 			}
 			if got := w.violations(t, s); len(got) > 0 {
@@ -303,7 +322,7 @@ func newPatients(t *testing.T) *patients {
 	for _, c := range clients {
 		c.POST("/api/v1/projects", object{"name": "Late"}).Want(t, 201)
 	}
-	w.backup = backup(t, w.api.Store)
+	w.backup = copyOf(t, w.api.Store)
 	return w
 }
 
@@ -356,6 +375,11 @@ func populate(t *testing.T, c *apitest.Client, url string) {
 	doomed := id("/api/v1/projects", object{"name": "Doomed"})
 	id("/api/v1/documents", object{"title": "Loose"})
 	c.PATCH("/api/v1/documents/"+id("/api/v1/documents", object{"title": "In", "project_id": filed}), object{"description": "d"}).Want(t, 200)
+	var above any
+	for level := 1; level <= 5; level++ {
+		above = id("/api/v1/documents", object{"title": fmt.Sprintf("Level %d", level), "parent_id": above})
+	}
+	id("/api/v1/documents", object{"title": "Elsewhere", "project_id": id("/api/v1/projects", object{"name": "Another"})})
 	written := "/api/v1/documents/" + id("/api/v1/documents", object{"title": "Draft", "content": "one"})
 	c.PATCH(written, object{"content": "two"}).Want(t, 200)
 	c.PATCH(written, object{"title": "Written"}).Want(t, 200)
@@ -365,6 +389,9 @@ func populate(t *testing.T, c *apitest.Client, url string) {
 	gone := id("/api/v1/documents", object{"title": "Gone", "project_id": doomed})
 	id("/api/v1/documents", object{"title": "Unlinked", "project_id": doomed})
 	c.DELETE("/api/v1/documents/"+gone).Want(t, 204)
+	branch := id("/api/v1/documents", object{"title": "Gone with another"})
+	id("/api/v1/documents", object{"title": "Gone along", "parent_id": branch})
+	c.DELETE("/api/v1/documents/"+branch).Want(t, 204)
 	c.DELETE("/api/v1/projects/"+doomed).Want(t, 204)
 }
 
@@ -474,7 +501,7 @@ func written(text, ws string, postgres bool) string {
 func TestDoctor_TellsOfADamagedFile(t *testing.T) {
 	t.Parallel()
 	o := store.Options{Folder: migrated.Folder(t)}
-	fill(t, open(t, o))
+	fill(t, migrated.Open(t, o))
 	raw(t, o, "", `PRAGMA writable_schema = ON`,
 		`CREATE TABLE hidden AS SELECT * FROM sqlite_schema WHERE name = 'projects_by_name'`,
 		`DELETE FROM sqlite_schema WHERE name = 'projects_by_name'`)
@@ -482,7 +509,7 @@ func TestDoctor_TellsOfADamagedFile(t *testing.T) {
 	raw(t, o, "", `PRAGMA writable_schema = ON`,
 		`INSERT INTO sqlite_schema SELECT * FROM hidden`, `DROP TABLE hidden`)
 	var told []string
-	err := doctor.Examine(context.Background(), open(t, o), doctor.Examination{Now: time.Now()}, func(f doctor.Finding) {
+	err := doctor.Examine(context.Background(), migrated.Open(t, o), doctor.Examination{Now: time.Now()}, func(f doctor.Finding) {
 		if f.Check == "file" {
 			told = append(told, f.Text)
 		}

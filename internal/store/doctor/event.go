@@ -43,7 +43,7 @@ FROM events
 WHERE ws = $1`},
 }
 
-// oldestEvent is the first that the log still has; its number is 0 when it has none.
+// oldestEvent is the oldest stored event of the log. Its number is 0 if the log is empty.
 type oldestEvent struct {
 	number int64
 	at     time.Time
@@ -61,12 +61,12 @@ func (p *patient) oldestEvent() (oldestEvent, error) {
 	return e, err
 }
 
-// clockSlack is by how much the time of a change may be ahead of its event's: nodes' clocks differ,
-// and a change raises updated_at also while one stands still.
+// clockSlack is the most by which the time of a change may be ahead of its event's: the clocks of nodes differ,
+// and each change raises updated_at even if the clock stands still.
 const clockSlack = time.Minute
 
-// kept reports whether the event of a change at that time must still be there. That needs no
-// setting as long as the log has an event left to compare with.
+// kept reports whether the log must still have the event of a change at that time. It needs the retention only
+// if the log is empty.
 func (p *patient) kept(changed time.Time) bool {
 	switch {
 	case p.oldest.number == 1 || p.ws.LastEvent == 0: // nothing was ever removed
@@ -79,8 +79,7 @@ func (p *patient) kept(changed time.Time) bool {
 	return p.Retention > 0 && changed.After(p.Now.Add(clockSlack-p.Retention))
 }
 
-// sameLastEvent complains when the workspace has counted its events to another number than its log
-// has.
+// sameLastEvent compares the number of the newest event in the workspace with that in the log.
 func (p *patient) sameLastEvent(r *engine.Row) string {
 	last := r.OptInt()
 	if last == nil || *last == p.ws.LastEvent {
@@ -89,7 +88,7 @@ func (p *patient) sameLastEvent(r *engine.Row) string {
 	return fmt.Sprintf("the workspace has counted to %d, the log to %d", p.ws.LastEvent, *last)
 }
 
-// envelope is an event's body, as far as it is looked at.
+// envelope has the fields of an event's body that are checked.
 type envelope struct {
 	ID         string                     `json:"id"`
 	Type       string                     `json:"type"`
@@ -99,8 +98,7 @@ type envelope struct {
 	Payload    map[string]json.RawMessage `json:"payload"`
 }
 
-// sameEnvelope complains when the body of an event, which receivers get, contradicts the columns
-// beside it.
+// sameEnvelope compares the body of an event, which receivers get, with the columns of its row.
 func (p *patient) sameEnvelope(r *engine.Row) string {
 	e := store.ScanEvent(r)
 	var has envelope
@@ -145,7 +143,7 @@ FROM (
 LEFT JOIN events e ON e.ws = $1 AND e.number = t.newest`
 }
 
-// lost selects what the log says exists and the table has not.
+// lost selects records that exist according to the log but are missing in the table.
 func lost(table, noun string) string {
 	return `
 SELECT e.resource_id, e.number, e.type
@@ -157,13 +155,13 @@ WHERE e.ws = $1 AND e.type IN ` + types(noun, "created", "updated") + `
       AND +l.type IN ` + types(noun, "created", "updated", "deleted") + `)`
 }
 
-// logged is a row that the log tells of too.
+// logged is a row whose changes are in the log.
 type logged struct {
 	noun, id string
 	record   sheaf.Record
-	changed  time.Time // last
-	deleted  bool      // softly
-	mayLose  string    // a field that becomes null without an event
+	changed  time.Time // time of the last change
+	deleted  bool      // it is in the trash
+	mayLose  []string  // fields that become null without an event
 	ends     string    // a field that is only the end of what the event has
 }
 
@@ -206,7 +204,7 @@ func (l logged) differences(body string) (fields []string) {
 		if name == l.ends && bytes.HasSuffix(was, is[1:]) { // the quotes aside
 			continue
 		}
-		if !bytes.Equal(is, was) && !(name == l.mayLose && string(is) == "null") {
+		if !bytes.Equal(is, was) && !(slices.Contains(l.mayLose, name) && string(is) == "null") {
 			fields = append(fields, name)
 		}
 	}

@@ -41,7 +41,7 @@ FROM (
   WHERE ws = $1) c
 WHERE says <> has`},
 
-	// What is searched is what is shown, folded.
+	// The folded columns, which are searched, match the shown ones.
 	{name: "folder search", judge: folded("folder"), sql: `
 SELECT id, name, name_folded, NULL, NULL
 FROM folders
@@ -53,7 +53,7 @@ WHERE ws = $1`},
 		return p.sameAsEvent(r, logged{noun: "folder", id: string(f.ID), record: &f, changed: f.UpdatedAt})
 	}},
 
-	// What the log says exists is there.
+	// Every record that exists according to the log is stored.
 	{name: "folder lost", sql: lost("folders", "folder"), judge: tells("folder %s is not there, and its newest event, number %s, is %s")},
 }
 

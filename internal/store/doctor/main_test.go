@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sheaf.dev/internal/backup"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/store"
@@ -15,28 +16,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
-// open returns a migrated store that is closed when the test ends.
-func open(t testing.TB, o store.Options) *store.Store {
-	t.Helper()
-	if err := store.Migrate(context.Background(), o); err != nil {
-		t.Fatal(err)
-	}
-	s, err := store.Open(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	return s
-}
-
-func backup(t *testing.T, s *store.Store) []byte {
+func copyOf(t *testing.T, s *store.Store) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if _, err := s.Backup(context.Background(), &b, nil); err != nil {
+	if _, err := backup.Write(context.Background(), s, &b, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -16,18 +16,18 @@ import (
 // mediumCheck names the check that every medium has its bytes.
 const mediumCheck = "medium bytes"
 
-// mediaPage is how many media are read at a time: their bytes are looked at outside of any snapshot.
+// mediaPage is the number of media that are read at a time. Their bytes are checked outside the snapshot.
 const mediaPage = 100
 
-// MediaPlace is how far a look at the bytes of media has come: up to a medium of a workspace. The zero
-// value is before all of them. Workspaces are in the order of their ids.
+// MediaPlace is the position of a check of media: the workspace and the medium that were checked last. The zero
+// value is the start. Workspaces are in the order of their ids.
 type MediaPlace struct {
 	Workspace sheaf.WorkspaceID
-	Number    int64 // of the medium that was looked at last
+	Number    int64 // number of the medium that was checked last
 }
 
-// RandomMediaPlace returns a place somewhere among the media, so that one who looks at some of them and
-// begins anew with each start comes to all of them. random returns a number from 0 up to below n.
+// RandomMediaPlace returns a random position among the media. A server that restarts often and checks a few media
+// each time so reaches all of them. random returns a number in [0, n).
 func RandomMediaPlace(ctx context.Context, s *store.Store, random func(n int64) int64) (place MediaPlace, err error) {
 	err = s.Read(ctx, func(r *store.Reader) error {
 		all, err := r.Workspaces()
@@ -55,17 +55,18 @@ func RandomMediaPlace(ctx context.Context, s *store.Store, random func(n int64) 
 	return place, err
 }
 
-// MediaFiles is how ExamineMedia looks at the bytes of media.
+// MediaFiles gives ExamineMedia access to the bytes of media.
 type MediaFiles struct {
 	media.Store
-	// Verify hashes the bytes: nil, media.ErrDamaged or media.ErrNotFound, or why it could not. If it is nil,
-	// only their number is compared.
+	// Verify hashes the bytes. It returns nil, media.ErrDamaged, media.ErrNotFound, or another error if it
+	// could not read them. If Verify is nil, only the number of bytes is compared.
 	Verify func(context.Context, media.Key) error
 }
 
-// ExamineMedia reports media whose bytes are missing, too few or too many, or damaged. It looks at up to
-// `most` media after the place `from`, so that a timer need not look at millions of files at once. It calls
-// tell for each, with the place before it, and returns how far it came; the zero value after the last.
+// ExamineMedia reports media whose bytes are missing, too few, too many or damaged. It checks up to `most` media
+// after the position `from`, so that a timer need not check millions of files at once. It calls tell for each
+// finding, with the position before that medium. It returns the position it reached; the zero value means that
+// it reached the end.
 func ExamineMedia(ctx context.Context, s *store.Store, files MediaFiles, from MediaPlace, most int, tell func(before MediaPlace, f Finding)) (MediaPlace, error) {
 	ids, err := workspacesFrom(ctx, s, from.Workspace)
 	if err != nil {
@@ -90,7 +91,7 @@ func ExamineMedia(ctx context.Context, s *store.Store, files MediaFiles, from Me
 	return MediaPlace{}, nil
 }
 
-// workspacesFrom returns the workspaces from one on.
+// workspacesFrom returns the workspaces whose id is `from` or later.
 func workspacesFrom(ctx context.Context, s *store.Store, from sheaf.WorkspaceID) (ids []sheaf.WorkspaceID, err error) {
 	err = s.Read(ctx, func(r *store.Reader) error {
 		all, err := r.WorkspaceIDs()
@@ -100,7 +101,7 @@ func workspacesFrom(ctx context.Context, s *store.Store, from sheaf.WorkspaceID)
 	return ids, err
 }
 
-// examineMedia looks at a page of a workspace, and returns how many media that had.
+// examineMedia checks one page of media of a workspace, and returns their number.
 func examineMedia(ctx context.Context, s *store.Store, files MediaFiles, at MediaPlace, most int, tell func(MediaPlace, Finding)) (MediaPlace, int, error) {
 	var page []sheaf.Medium
 	err := s.Read(ctx, func(r *store.Reader) (err error) {
@@ -124,7 +125,7 @@ func examineMedia(ctx context.Context, s *store.Store, files MediaFiles, at Medi
 	return at, len(page), nil
 }
 
-// fault says what is wrong with the bytes of a medium, "" for nothing.
+// fault returns what is wrong with the bytes of a medium, or "".
 func (files MediaFiles) fault(ctx context.Context, ws sheaf.WorkspaceID, m *sheaf.Medium) (fault string, err error) {
 	key := media.Key{Workspace: string(ws)}
 	if _, err := hex.Decode(key.SHA256[:], []byte(m.SHA256)); err != nil {
@@ -152,7 +153,7 @@ func (files MediaFiles) fault(ctx context.Context, ws sheaf.WorkspaceID, m *shea
 	return "", nil
 }
 
-// isThere reports whether the medium was not deleted meanwhile.
+// isThere reports whether the medium still exists.
 func isThere(ctx context.Context, s *store.Store, ws sheaf.WorkspaceID, id sheaf.MediumID) bool {
 	return s.Read(ctx, func(r *store.Reader) error {
 		_, err := r.Medium(ws, id)

@@ -19,7 +19,7 @@ var reads = regexp.MustCompile(`SEARCH (\w+) USING .*\((.*)\)`)
 // the newest event of a project, and the doctor read all events for each of 12,500 projects.
 func TestDoctor_AsksForEachRowByItsKey(t *testing.T) {
 	t.Parallel()
-	s := open(t, store.Options{Folder: migrated.Folder(t)})
+	s := migrated.Open(t, store.Options{Folder: migrated.Folder(t)})
 	looked := 0
 	err := s.Read(context.Background(), func(r *store.Reader) error {
 		return r.SQL(func(e *engine.Reader) error {

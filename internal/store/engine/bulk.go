@@ -15,7 +15,7 @@ import (
 // column. In that form a SELECT becomes a LATERAL join with the rows, and {rows} is replaced by the
 // rows to join. Such a statement is planned each time, for the present size of its tables.
 type Bulk struct {
-	into   string   // of an INSERT, the text before its rows
+	into   string   // text of the INSERT before its rows
 	SQLite string   // the text for one row, on SQLite
 	one    string   // the text for one row, on PostgreSQL
 	set    string   // the text for one array per column, on PostgreSQL
@@ -29,10 +29,19 @@ const bulkFrom = 8
 // NewBulk returns the Bulk of a text. The columns name its arguments and their types: "name int" is
 // a number, "name id" an identifier, "name bytes" bytes, "name" a text. Besides {name}, the text
 // may have three marks. {lock} is where PostgreSQL locks the rows of a SELECT. {row} is where the
-// columns of an UPDATE's RETURNING begin. {rows} is where the rows of arguments are joined.
+// columns of an UPDATE's RETURNING begin. {rows} is where the rows of arguments are joined; a
+// statement that only reads may lack it.
 func NewBulk(text, lock string, columns ...string) *Bulk {
+	verb, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+	if writes := verb != "SELECT" && verb != "WITH"; writes && !strings.Contains(text, "{rows}") {
+		panic("engine: a statement that writes many rows needs {rows}: " + text)
+	}
+	return newBulk(text, lock, columns)
+}
+
+func newBulk(text, lock string, columns []string) *Bulk {
 	b := &Bulk{kinds: make([]string, len(columns))}
-	names, arrays := make([]string, len(columns)), make([]string, len(columns))
+	names, quoted, arrays := make([]string, len(columns)), make([]string, len(columns)), make([]string, len(columns))
 	var sqlite, one, set []string
 	for i, c := range columns {
 		var kind string
@@ -42,9 +51,10 @@ func NewBulk(text, lock string, columns ...string) *Bulk {
 		arrays[i] = fmt.Sprintf("CAST($%d AS %s[])", i+1, kind)
 		sqlite = append(sqlite, "{"+names[i]+"}", fmt.Sprintf("$%d", i+1))
 		one = append(one, "{"+names[i]+"}", fmt.Sprintf("CAST($%d AS %s)", i+1, kind))
-		set = append(set, "{"+names[i]+"}", "v."+names[i])
+		quoted[i] = `"` + names[i] + `"` // it may be a word of SQL, such as "to"
+		set = append(set, "{"+names[i]+"}", "v."+quoted[i])
 	}
-	rows := "unnest(" + strings.Join(arrays, ", ") + ") WITH ORDINALITY AS v (" + strings.Join(names, ", ") + ", n)"
+	rows := "unnest(" + strings.Join(arrays, ", ") + ") WITH ORDINALITY AS v (" + strings.Join(quoted, ", ") + ", n)"
 	b.one = strings.NewReplacer(append(one, "{rows}", "", "{row}", "", "{lock}", lock)...).Replace(text)
 	b.SQLite = strings.NewReplacer(append(sqlite, "{rows}", "", "{row}", "", "{lock}", "")...).Replace(text)
 	b.set = strings.NewReplacer(append(set, "{rows}", "FROM "+rows, "{row}", "v.n, ", "{lock}", lock)...).Replace(text)
@@ -65,7 +75,7 @@ func NewBulkInsert(table string, columns ...string) *Bulk {
 	b := NewBulk(into+"SELECT "+list+"\n{rows}", "", columns...)
 	// SQLite prepares to undo an INSERT … SELECT, since it may insert several rows. VALUES avoids
 	// that.
-	b.SQLite = NewBulk(into+"VALUES ("+list+")", "", columns...).SQLite
+	b.SQLite = newBulk(into+"VALUES ("+list+")", "", columns).SQLite
 	b.into = into
 	return b
 }

@@ -27,7 +27,7 @@ func (e *Postgres) attend(ctx context.Context, begun time.Time, limit time.Durat
 	if limit > 0 {
 		w.end = time.Now().Add(limit)
 	}
-	w.look()
+	w.check()
 	return ctx, w.stop
 }
 
@@ -43,8 +43,8 @@ type watch struct {
 	stopped bool
 }
 
-// look ends the wait if it is over; otherwise it sets the timer for its next check.
-func (w *watch) look() {
+// check ends the wait if it is over; otherwise it sets the timer for its next check.
+func (w *watch) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stopped {
@@ -56,7 +56,7 @@ func (w *watch) look() {
 		return
 	}
 	if w.timer == nil {
-		w.timer = time.AfterFunc(left, w.look)
+		w.timer = time.AfterFunc(left, w.check)
 	} else {
 		w.timer.Reset(left)
 	}

@@ -56,7 +56,7 @@ func NewSlots(most int, wait time.Duration) *Slots {
 
 // errBusy has no cause, so that it is not logged: a crowd of refused calls would fill the log.
 var errBusy = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: 2 * time.Second,
-	Text: "this workspace has more requests under way than can be served, nothing was done: repeat the request after the seconds that Retry-After names"}
+	Text: "this workspace has too many requests in progress, and nothing was done: repeat the request after the seconds in Retry-After"}
 
 // Acquire waits for a place of the workspace, first come, first served. The caller must call leave
 // to give it back. It returns Unavailable if the wait takes too long; or at once if more than
@@ -67,13 +67,13 @@ func (s *Slots) Acquire(ctx context.Context, ws string) (leave func(), err error
 		return nil, errBusy
 	}
 	if err := own.await(ctx, s.wait); err != nil {
-		s.leave(ws, own, 0)
+		s.release(ws, own, 0)
 		return nil, err
 	}
 	began := time.Now()
 	return func() {
 		<-own.places
-		s.leave(ws, own, time.Since(began))
+		s.release(ws, own, time.Since(began))
 	}, nil
 }
 
@@ -114,8 +114,8 @@ func (own *slot) await(ctx context.Context, most time.Duration) error {
 	}
 }
 
-// leave uncounts a call that held a place for `held`; 0 if it got none.
-func (s *Slots) leave(ws string, own *slot, held time.Duration) {
+// release uncounts a call that held a place for `held`; 0 if it got none.
+func (s *Slots) release(ws string, own *slot, held time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if held > 0 {

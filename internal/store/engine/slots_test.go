@@ -41,7 +41,7 @@ func TestSlots_OneWorkspaceLeavesRoomForAnother(t *testing.T) {
 		l()
 	}
 	if len(s.by) != 0 {
-		t.Errorf("%d workspaces are remembered though nobody is there", len(s.by))
+		t.Errorf("%d workspaces are remembered though no request is there", len(s.by))
 	}
 }
 
@@ -139,7 +139,7 @@ func TestSlots_WhoWouldBeRefusedLateIsRefusedAtOnce(t *testing.T) {
 		}
 		waited.Wait()
 		if len(s.by) != 0 {
-			t.Errorf("%d workspaces are remembered though nobody is there", len(s.by))
+			t.Errorf("%d workspaces are remembered though no request is there", len(s.by))
 		}
 	})
 }

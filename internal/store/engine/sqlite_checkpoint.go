@@ -83,7 +83,7 @@ func (p *checkpointer) run() {
 		var err error
 		select {
 		case <-p.wake:
-			err = p.look()
+			err = p.checkpointIfFull()
 		case <-p.emptying:
 			full, err = p.empty()
 		case <-tick.C:
@@ -120,8 +120,8 @@ func (p *checkpointer) rest() {
 	}
 }
 
-// look runs a checkpoint if the log has at least checkpointEvery pages to copy.
-func (p *checkpointer) look() error {
+// checkpointIfFull runs a checkpoint if the log has at least checkpointEvery pages to copy.
+func (p *checkpointer) checkpointIfFull() error {
 	waiting, err := p.checkpoint("PRAGMA wal_checkpoint(NOOP)")
 	if err == nil && waiting >= checkpointEvery {
 		_, err = p.checkpoint("PRAGMA wal_checkpoint(PASSIVE)")

@@ -35,14 +35,14 @@ func TestCheckpointer_BringsTheLogIntoTheFile(t *testing.T) {
 		}
 	}
 	write(checkpointEvery / 4)
-	if err := p.look(); err != nil {
+	if err := p.checkpointIfFull(); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := p.checkpoint("PRAGMA wal_checkpoint(NOOP)"); err != nil || n == 0 {
 		t.Errorf("%d pages wait, %v: it was too early", n, err)
 	}
 	write(checkpointEvery)
-	if err := p.look(); err != nil {
+	if err := p.checkpointIfFull(); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := p.checkpoint("PRAGMA wal_checkpoint(NOOP)"); err != nil || n != 0 {

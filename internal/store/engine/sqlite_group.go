@@ -5,9 +5,9 @@ import "time"
 // GroupCommit describes one commit of SQLite's writer.
 type GroupCommit struct {
 	Members int           // writes that shared the commit
-	Waited  time.Duration // how long the first write waited for its turn
-	Took    time.Duration // how long the whole group took, from then until the answers
-	Commit  time.Duration // how long COMMIT alone took
+	Waited  time.Duration // wait of the first write for its turn
+	Took    time.Duration // time from then until the answers of the whole group
+	Commit  time.Duration // time of COMMIT alone
 }
 
 // OnGroup calls listen after every group of the writer, from now on. listen must return at once,
@@ -22,8 +22,8 @@ func (w *writer) clock() time.Time {
 	return time.Now()
 }
 
-// tell calls the listener for a group that began at `began`.
-func (w *writer) tell(members []*job, began time.Time) {
+// reportGroup calls the listener for a group that began at `began`.
+func (w *writer) reportGroup(members []*job, began time.Time) {
 	listen, asked := w.observe.Load(), members[0].asked
 	if listen == nil || began.IsZero() || asked.IsZero() {
 		return

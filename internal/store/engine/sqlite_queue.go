@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"slices"
 	"sync"
+	"time"
 )
 
 const (
@@ -18,6 +19,8 @@ const (
 	// groupCost is the most that the writes of a group cost together, unless a single one costs
 	// more. Writes that are not light cost at most heavyCost together.
 	groupCost = 512
+	// lightWait is more than a client on the same machine needs from an answer to its next request.
+	lightWait = 2 * time.Millisecond
 	// maxLines is the most tenants without a waiting write that the queue remembers.
 	maxLines = 10_000
 )
@@ -33,9 +36,15 @@ const (
 // A tenant without waiting writes accumulates no credit: when it returns, it starts at the cost of
 // the tenants being served. So its first write waits only for the job under way.
 //
+// A client that sends one small write after the other has no write waiting at the moment when its last
+// one is answered. So before a costly write of another tenant, the writer waits lightWait for that
+// client's next one, as long as its tenant has used less (expectsLight). Otherwise a costly write would
+// run before each of the small ones.
+//
 // The cost of a write is known after it has run. Until then it is estimated from its tenant's last
-// writes. A group whose cost has reached heavyCost takes only light writes, and only the first write
-// of a group can be heavy: a light one waits for little more than one heavy one before its COMMIT.
+// writes. A group that begins with a light write takes only light ones, and so does a group whose cost has
+// reached heavyCost. Only the first write of a group can be heavy: a light one waits for little more
+// than one heavy one before its COMMIT.
 //
 // Two heavy writes (WriteHeavyIn) never run in a row while any tenant's next write is an ordinary
 // one. A heavy write waits in its tenant's line like any other. Only when its turn has come does it
@@ -52,6 +61,7 @@ type queue struct {
 	now    int64 // cost (at) of the line that was served last
 	came   int64 // number of jobs ever added
 	heavy  bool  // the job that was served last was heavy
+	last   *line // the tenant's line that was served last; nil: none
 	closed bool
 }
 
@@ -77,7 +87,7 @@ func (q *queue) put(j *job) bool {
 	}
 	if len(q.turns) == 0 { // no job waits: costs start at zero again
 		clear(q.by)
-		q.now = 0
+		q.now, q.last = 0, nil
 	}
 	l := q.by[j.tenant]
 	if l == nil {
@@ -111,20 +121,35 @@ func (q *queue) next(most int64) (j *job, waits bool) {
 		return nil, false
 	}
 	l := q.turns[0]
-	q.now = l.at
 	if q.heavy && l.jobs[0].heavy {
 		l = q.turns.ordinary(l)
 	}
 	if j = l.jobs[0]; l.expected >= most || j.heavy && most <= heavyCost {
 		return nil, true
 	}
-	q.heavy = j.heavy
+	q.heavy, q.now = j.heavy, l.at
+	if l.tenant != "" {
+		q.last = l
+	}
 	l.jobs = slices.Delete(l.jobs, 0, 1)
 	q.settle(l)
 	return j, len(q.turns) > 0
 }
 
-// charge adds the actual cost of a job to its tenant.
+// expectsLight reports whether the next job is a costly one, while the tenant that was served last
+// writes little, has used less, and has no job waiting.
+func (q *queue) expectsLight() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.turns) == 0 || q.last == nil || q.last.index >= 0 || q.last.expected >= lightCost {
+		return false
+	}
+	l := q.turns[0]
+	return l.at > q.last.at && (l.expected >= lightCost || l.jobs[0].heavy)
+}
+
+// charge adds the actual cost of a job to its tenant, a costly one's twice: others wait for the whole of
+// it, because a write cannot be interrupted, so it is to run half as often.
 func (q *queue) charge(j *job, cost int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -133,6 +158,9 @@ func (q *queue) charge(j *job, cost int64) {
 		cost = 1
 	}
 	l.at += cost
+	if cost >= lightCost {
+		l.at += cost
+	}
 	l.expected = (l.expected + cost) / 2
 	if l.index >= 0 {
 		heap.Fix(&q.turns, l.index)

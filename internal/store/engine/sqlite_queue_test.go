@@ -52,17 +52,7 @@ func TestWriter_TenantsTakeTurnsByCost(t *testing.T) {
 			}
 			inside, release := make(chan struct{}), make(chan struct{})
 			var all sync.WaitGroup
-			begin := func(tenant string, fn func(*Tx) error) {
-				waiting := s.writer.queue.waiting()
-				all.Go(func() {
-					if err := s.WriteIn(context.Background(), tenant, as(tenant, fn)); err != nil {
-						t.Error(err)
-					}
-				})
-				if tenant != "" {
-					sheaftest.Eventually(t, "it stands in the queue", func() bool { return s.writer.queue.waiting() > waiting })
-				}
-			}
+			begin := func(tenant string, fn func(*Tx) error) { beginWrite(t, s, &all, tenant, as(tenant, fn)) }
 			begin("", func(*Tx) error { close(inside); <-release; return nil })
 			<-inside
 			for range 4 {
@@ -99,17 +89,7 @@ func TestWriter_AGroupHasFewCostlyWrites(t *testing.T) {
 	groups := make(chan int, 100)
 	s.OnGroup(func(g GroupCommit) { groups <- g.Members })
 	var all sync.WaitGroup
-	begin := func(tenant string, fn func(*Tx) error) {
-		waiting := s.writer.queue.waiting()
-		all.Go(func() {
-			if err := s.WriteIn(context.Background(), tenant, fn); err != nil {
-				t.Error(err)
-			}
-		})
-		if tenant != "" {
-			sheaftest.Eventually(t, "it stands in the queue", func() bool { return s.writer.queue.waiting() > waiting })
-		}
-	}
+	begin := func(tenant string, fn func(*Tx) error) { beginWrite(t, s, &all, tenant, fn) }
 	inside, release := make(chan struct{}), make(chan struct{})
 	begin("", func(*Tx) error { close(inside); <-release; return nil })
 	<-inside
@@ -229,5 +209,94 @@ func TestQueue_OrdinaryWritesRunBetweenHeavyOnes(t *testing.T) {
 	}
 	if got, want := served(q, names), []string{"b", "e", "c", "", "d"}; !slices.Equal(got, want) {
 		t.Errorf("they ran as %q, want %q", got, want)
+	}
+}
+
+// A tenant that returns starts at the cost of the tenants that were served, not of a costly one that was
+// only considered. It then has its share before the costly one's next write.
+func TestQueue_AReturningTenantHasItsShare(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	serve := func(most, cost int64) string {
+		j, _ := q.next(most)
+		if j == nil {
+			return "none"
+		}
+		q.charge(j, cost)
+		return j.tenant
+	}
+	for range 3 {
+		q.put(&job{tenant: "batches"})
+	}
+	if got := serve(math.MaxInt64, 30); got != "batches" {
+		t.Fatalf("%s was served", got)
+	}
+	if q.expectsLight() {
+		t.Error("a light write is expected of a tenant that writes batches")
+	}
+	for i := range 10 {
+		if got := serve(lightCost, 30); got != "none" { // the end of the group before
+			t.Fatalf("%s joined a group of light writes", got)
+		}
+		q.put(&job{tenant: "b"})
+		if q.expectsLight() {
+			t.Error("a light write is expected while one waits")
+		}
+		if got := serve(math.MaxInt64, 6); got != "b" {
+			t.Fatalf("%s was served before the %dth write of b", got, i+1)
+		}
+		if want := i < 9; q.expectsLight() != want { // 10 × 6: it has used as much as the other
+			t.Errorf("after %d writes of b, the queue expects another: %v", i+1, !want)
+		}
+	}
+	q.put(&job{tenant: "b"})
+	if got := serve(math.MaxInt64, 30); got != "batches" {
+		t.Errorf("%s was served, although it has used its share", got)
+	}
+}
+
+// A costly write does not join a group that began with a light one, so that its caller is answered first.
+func TestWriter_ACostlyWriteJoinsNoLightGroup(t *testing.T) {
+	t.Parallel()
+	s := sqliteTest(t)
+	s.writer.span = time.Hour
+	groups := make(chan int, 100)
+	costly := rowsBy((heavyCost / 4) * rowsOfAWrite)
+	if err := s.WriteIn(t.Context(), "batches", costly); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	begin := func(tenant string, fn func(*Tx) error) { beginWrite(t, s, &all, tenant, fn) }
+	s.OnGroup(func(g GroupCommit) { groups <- g.Members })
+	inside, release := make(chan struct{}), make(chan struct{})
+	all.Go(func() { s.Write(context.Background(), func(*Tx) error { close(inside); <-release; return nil }) })
+	<-inside
+	begin("b", rowsBy(1))
+	begin("batches", costly) // its cost is unknown, so it joins the group
+	begin("batches", costly) // its cost is known
+	close(release)
+	all.Wait()
+	close(groups)
+	var got []int
+	for n := range groups {
+		got = append(got, n)
+	}
+	if !slices.Equal(got, []int{3, 1}) {
+		t.Errorf("groups of %v, want [3 1]", got)
+	}
+}
+
+// beginWrite starts a write in the background, and returns when it is in the queue. A write without a
+// tenant is not awaited: it runs at once.
+func beginWrite(t *testing.T, s *SQLite, all *sync.WaitGroup, tenant string, fn func(*Tx) error) {
+	t.Helper()
+	waiting := s.writer.queue.waiting()
+	all.Go(func() {
+		if err := s.WriteIn(context.Background(), tenant, fn); err != nil {
+			t.Error(err)
+		}
+	})
+	if tenant != "" {
+		sheaftest.Eventually(t, "it is in the queue", func() bool { return s.writer.queue.waiting() > waiting })
 	}
 }

@@ -570,7 +570,7 @@ func TestWriter_ForgetsWhenItCannotLook(t *testing.T) {
 	var forgot int
 	var told bytes.Buffer
 	w := &writer{conn: c, options: Options{Elsewhere: func() { forgot++ }, Log: slog.New(slog.NewTextHandler(&told, nil))}}
-	w.lookAround()
+	w.pollCommits()
 	if forgot != 0 || w.version == 0 {
 		t.Fatalf("it forgot %d times at the first look, version %d", forgot, w.version)
 	}
@@ -578,13 +578,13 @@ func TestWriter_ForgetsWhenItCannotLook(t *testing.T) {
 	closed := make(chan struct{})
 	close(closed)
 	c.c.SetInterrupt(closed) // every statement fails
-	w.lookAround()
-	w.lookAround()
+	w.pollCommits()
+	w.pollCommits()
 	if forgot != 2 || strings.Count(told.String(), "\n") != 1 {
 		t.Errorf("it forgot %d times in two looks that failed, and told %q", forgot, told.String())
 	}
 	c.c.SetInterrupt(nil)
-	w.lookAround()
+	w.pollCommits()
 	if forgot != 2 {
 		t.Errorf("it forgot %d times when it could look again", forgot)
 	}

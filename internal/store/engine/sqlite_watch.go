@@ -156,7 +156,7 @@ func (e *SQLite) watchReads() {
 	defer close(e.watched)
 	tick := time.NewTicker(watchTick)
 	defer tick.Stop()
-	for warned := int64(0); ; warned = e.lookAtLog(warned, logBound) {
+	for warned := int64(0); ; warned = e.boundLog(warned, logBound) {
 		select {
 		case <-tick.C:
 		case <-e.closed:
@@ -173,11 +173,11 @@ func (e *SQLite) ageReads() {
 	}
 }
 
-// lookAtLog interrupts the reads that keep the log larger than `bound`, and asks to
+// boundLog interrupts the reads that keep the log larger than `bound`, and asks to
 // truncate the log once no connection reads it. It warns when the log exceeds the bound, and again
-// each time that it has doubled. warned is the size in the last warning; lookAtLog returns its new
+// each time that it has doubled. warned is the size in the last warning; boundLog returns its new
 // value.
-func (e *SQLite) lookAtLog(warned, bound int64) int64 {
+func (e *SQLite) boundLog(warned, bound int64) int64 {
 	size := e.LogBytes()
 	if size > bound {
 		for _, c := range e.all {

@@ -81,7 +81,7 @@ func TestSQLite_TellsOfALogThatGrows(t *testing.T) {
 	var told bytes.Buffer
 	e := &SQLite{path: filepath.Join(t.TempDir(), FileName), log: slog.New(slog.NewTextHandler(&told, nil)),
 		checkpoints: &checkpointer{emptying: make(chan struct{}, 1)}}
-	size := e.lookAtLog(0, logBound)
+	size := e.boundLog(0, logBound)
 	if size != 0 || told.Len() > 0 {
 		t.Errorf("a small log was told of: %s", told.String())
 	}
@@ -96,7 +96,7 @@ func TestSQLite_TellsOfALogThatGrows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		size = e.lookAtLog(size, logBound)
+		size = e.boundLog(size, logBound)
 		if n := strings.Count(told.String(), "\n"); n != c.lines {
 			t.Errorf("at %d bytes %d lines were told, want %d: %s", c.bytes, n, c.lines, told.String())
 		}
@@ -118,7 +118,7 @@ func TestSQLite_LongLogIsCutOff(t *testing.T) {
 		if err := s.Write(context.Background(), func(tx *Tx) error { return tx.Exec(written, 100) }); err != nil {
 			return err
 		}
-		e.lookAtLog(0, 1)
+		e.boundLog(0, 1)
 		if e.LogBytes() == 0 {
 			t.Error("the log was cut off under its reader")
 		}
@@ -147,7 +147,7 @@ func TestSQLite_ReadBesideALogThatGrowsIsEnded(t *testing.T) {
 		for range youngRead {
 			s.ageReads()
 		}
-		s.lookAtLog(0, 1)
+		s.boundLog(0, 1)
 		_, err := readThings(r)
 		return err
 	})
@@ -155,7 +155,7 @@ func TestSQLite_ReadBesideALogThatGrowsIsEnded(t *testing.T) {
 	if !errors.As(err, &told) || told.Kind != sheaf.Unavailable || told.RetryAfter == 0 || !strings.Contains(told.Text, "very much was written") {
 		t.Errorf("got %v, want Unavailable, when to repeat it, and why", err)
 	}
-	sheaftest.Eventually(t, "the log is cut off", func() bool { s.lookAtLog(0, 1); return s.LogBytes() == 0 })
+	sheaftest.Eventually(t, "the log is cut off", func() bool { s.boundLog(0, 1); return s.LogBytes() == 0 })
 	if got := things(t, s); got != "w" {
 		t.Errorf("afterwards: %s", got)
 	}
@@ -177,7 +177,7 @@ func TestSQLite_SnapshotBesideALogThatOutgrowsTheFileIsEnded(t *testing.T) {
 		if _, err := readThings(r); err != nil {
 			return err
 		}
-		s.lookAtLog(0, 1<<20)
+		s.boundLog(0, 1<<20)
 		if _, err := readThings(r); err != nil {
 			t.Errorf("it was ended beside a small log: %v", err)
 		}
@@ -186,7 +186,7 @@ func TestSQLite_SnapshotBesideALogThatOutgrowsTheFileIsEnded(t *testing.T) {
 				return err
 			}
 		}
-		s.lookAtLog(0, 1)
+		s.boundLog(0, 1)
 		_, err := readThings(r)
 		return err
 	})
@@ -194,7 +194,7 @@ func TestSQLite_SnapshotBesideALogThatOutgrowsTheFileIsEnded(t *testing.T) {
 		t.Errorf("got %v, want %v", err, errGrownBySnapshot)
 	}
 	done()
-	sheaftest.Eventually(t, "the log is cut off", func() bool { s.lookAtLog(0, 1); return s.LogBytes() == 0 })
+	sheaftest.Eventually(t, "the log is cut off", func() bool { s.boundLog(0, 1); return s.LogBytes() == 0 })
 }
 
 // readLong reads on a connection of its own.

@@ -94,7 +94,7 @@ type job struct {
 // newWriter starts the writer, which runs until close.
 func newWriter(c *sqliteConn, o Options, p *checkpointer) *writer {
 	w := &writer{conn: c, options: o, checkpoints: p, queue: newQueue(), span: groupSpan, done: make(chan struct{})}
-	w.lookAround()
+	w.pollCommits()
 	go w.run()
 	return w
 }
@@ -136,7 +136,7 @@ func (w *writer) close() error {
 	return w.conn.close()
 }
 
-// run runs groups until the queue is closed, and calls lookAround between them.
+// run runs groups until the queue is closed, and calls pollCommits between them.
 func (w *writer) run() {
 	defer close(w.done)
 	tick := time.NewTicker(watchEvery)
@@ -144,9 +144,10 @@ func (w *writer) run() {
 	for {
 		select {
 		case <-tick.C:
-			w.lookAround()
+			w.pollCommits()
 		default:
 		}
+		w.awaitLight()
 		if j, _ := w.queue.next(math.MaxInt64); j != nil {
 			if j.decide() {
 				w.runGroup(j)
@@ -159,15 +160,30 @@ func (w *writer) run() {
 		select {
 		case <-w.queue.some:
 		case <-tick.C:
-			w.lookAround()
+			w.pollCommits()
 		}
 	}
 }
 
-// lookAround notices the commits of other processes, such as the command line. On this connection,
+// awaitLight waits up to lightWait while the queue expects a light write.
+func (w *writer) awaitLight() {
+	var end <-chan time.Time
+	for w.queue.expectsLight() {
+		if end == nil {
+			end = time.After(lightWait)
+		}
+		select {
+		case <-w.queue.some:
+		case <-end:
+			return
+		}
+	}
+}
+
+// pollCommits notices the commits of other processes, such as the command line. On this connection,
 // data_version changes only with commits of others. If it cannot be read, another process may have
 // committed, so everything cached is dropped: a revoked key must not keep working.
-func (w *writer) lookAround() {
+func (w *writer) pollCommits() {
 	now, _, err := One(&Reader{conn: w.conn}, "PRAGMA data_version", (*Row).Int)
 	if err != nil {
 		if !w.blind {
@@ -197,13 +213,14 @@ func (w *writer) runGroup(first *job) {
 		// the loop ends.
 		members, err = w.again(members)
 	}
-	w.tell(members, began)
+	w.reportGroup(members, began)
 	for _, j := range members {
 		if err != nil && !j.final {
 			j.err = err
 		}
 		j.done <- struct{}{}
 	}
+	runtime.Gosched() // to the callers: otherwise their answers wait for the next group on a machine with few cores
 }
 
 // errUndone means that the transaction was rolled back during a member.
@@ -228,11 +245,15 @@ func (w *writer) attempt(first *job) ([]*job, error) {
 	if !w.runPlain(first) {
 		return members, errUndone
 	}
+	most := int64(heavyCost)
+	if w.cost() < lightCost {
+		most = lightCost
+	}
 	// Clients that were just answered are about to send their next request. Yield to them as long
 	// as that brings new jobs, so that they join this group: the larger it is, the fewer pages and
 	// fsyncs each member costs.
 	for came := 0; len(members) < maxGroup && w.cost() < groupCost && time.Now().Before(until); {
-		j, waits := w.queue.next(max(heavyCost-w.cost(), lightCost))
+		j, waits := w.queue.next(max(most-w.cost(), lightCost))
 		switch {
 		case j == nil && (waits || came == len(members)):
 			return members, w.commit(members)

@@ -136,7 +136,7 @@ func brandingUnfile(f *fixture) {
 	}
 	same(f, "the first as it was", unfile(1), []sheaf.Branding{first})
 	same(f, "one is left", get(f, func(r *store.Reader) (store.TreeSize, error) { return r.TreeSize(f.ws.ID, drawer.ID) }),
-		store.TreeSize{Folders: 1, Filed: 1})
+		store.TreeSize{Folders: 1, Filed: 1, Deepest: 1})
 	same(f, "the folders with something in them", get(f, func(r *store.Reader) ([]sheaf.FolderID, error) { return r.FiledFolders(f.ws.ID, drawer.ID, 10) }),
 		[]sheaf.FolderID{drawer.ID})
 	same(f, "the rest as it was", unfile(100), []sheaf.Branding{second})

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"sheaf.dev/internal/backup"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -270,7 +271,7 @@ func (n *nodes) checkOutbox(histories map[sheaf.SubscriptionID]history) {
 // recorded: neither stays without the other.
 func removedWhileRecorded(n *nodes) {
 	s := n.subscribe(sheaf.ShareCreated)
-	before, err := n.both[0].Backup(context.Background(), io.Discard, nil)
+	before, err := backup.Write(context.Background(), n.both[0], io.Discard, nil)
 	n.must(err)
 	n.appendMany(sheaf.ShareCreated, 200)
 	n.must(n.record(n.outcomes(n.claim(s.ID, 200, time.Hour), retried)))
@@ -305,7 +306,7 @@ func removedWhileRecorded(n *nodes) {
 		}
 	})
 	n.must(g.Wait())
-	after, err := n.both[0].Backup(context.Background(), io.Discard, nil)
+	after, err := backup.Write(context.Background(), n.both[0], io.Discard, nil)
 	n.must(err)
 	// The events stay; the subscription and its lane are gone too.
 	if left := after.Rows - before.Rows - 200 + 2; len(claims) != 200 || left != 0 {

@@ -114,6 +114,44 @@ func documentDeleted(f *fixture) {
 	f.wantDocumentCount(p.ID, 1)
 }
 
+// documentDeletedTogether checks the trash: a document that went along with the one above it is left
+// out by Apart, unless that one is not in the trash or belongs to another deletion.
+func documentDeletedTogether(f *fixture) {
+	trashed := func(parent *sheaf.Document, deletion int64) sheaf.Document {
+		d := f.document(func(d *sheaf.Document) {
+			if parent != nil {
+				d.ParentID = &parent.ID
+			}
+		})
+		gone := d
+		gone.Deleted, gone.Deletion = ptr(f.now()), deletion
+		f.change(d, gone, -1)
+		return gone
+	}
+	live := f.document(nil)
+	top := trashed(nil, -7)
+	along := trashed(&top, 7)
+	trashed(&along, 7)
+	other := trashed(&along, -9)
+	below := trashed(&live, 7)
+	alone := trashed(&top, 0)
+	f.read(func(r *store.Reader) error {
+		page, err := r.Documents(f.ws.ID, sheaf.DocumentFilter{Deleted: true, Apart: true, Paging: sheaf.Paging{Limit: 10}})
+		if err != nil {
+			return err
+		}
+		var got []sheaf.DocumentID
+		for _, d := range page.Items {
+			got = append(got, d.ID)
+		}
+		same(f, "the lines of the trash", got, []sheaf.DocumentID{top.ID, other.ID, below.ID, alone.ID})
+		same(f, "their number", page.Total, int64(4))
+		n, err := r.CountDeletedTogether(f.ws.ID, 7)
+		same(f, "what went along", n, int64(3))
+		return err
+	})
+}
+
 func documentConstraints(f *fixture) {
 	d := f.document(nil)
 	again := d
@@ -308,53 +346,4 @@ func (f *fixture) writtenOften(times int) sheaf.Document {
 		return nil
 	}))
 	return d
-}
-
-// documentBeside: what stands before and behind a document in its project, in the order of creation, is found among all
-// of the project, and among a limited number of the workspace.
-func documentBeside(f *fixture) {
-	one, other := f.project(nil), f.project(nil)
-	in := func(p sheaf.Project) sheaf.Document {
-		return f.document(func(d *sheaf.Document) { d.ProjectID = &p.ID })
-	}
-	first := in(one)
-	between := []sheaf.Document{in(other), in(other), in(other)}
-	middle := in(one)
-	before := in(one)
-	gone := before
-	gone.Deleted = ptr(f.now())
-	f.change(before, gone, -1)
-	last := in(one)
-	type beside struct{ before, behind *sheaf.Document }
-	look := func(what string, d sheaf.Document, want beside, find func(*store.Reader) (*sheaf.Document, *sheaf.Document, error)) {
-		f.Helper()
-		got := get(f, func(r *store.Reader) (b beside, err error) {
-			b.before, b.behind, err = find(r)
-			return b, err
-		})
-		if idOrNone(got.before) != idOrNone(want.before) || idOrNone(got.behind) != idOrNone(want.behind) {
-			f.Errorf("%s of %s: %v and %v, want %v and %v", what, d.ID, idOrNone(got.before), idOrNone(got.behind), idOrNone(want.before), idOrNone(want.behind))
-		}
-	}
-	for _, c := range []struct {
-		d    sheaf.Document
-		want beside
-	}{{first, beside{nil, &middle}}, {middle, beside{&first, &last}}, {last, beside{&middle, nil}}, {between[1], beside{&between[0], &between[2]}}, {gone, beside{&middle, &last}}} {
-		look("beside", c.d, c.want, func(r *store.Reader) (*sheaf.Document, *sheaf.Document, error) {
-			return r.DocumentsBeside(f.ws.ID, *c.d.ProjectID, c.d.Number)
-		})
-		look("near", c.d, c.want, func(r *store.Reader) (*sheaf.Document, *sheaf.Document, error) {
-			return r.DocumentsNear(f.ws.ID, *c.d.ProjectID, c.d.Number, 4)
-		})
-	}
-	look("nearer", middle, beside{nil, &last}, func(r *store.Reader) (*sheaf.Document, *sheaf.Document, error) {
-		return r.DocumentsNear(f.ws.ID, one.ID, middle.Number, 3)
-	})
-}
-
-func idOrNone(d *sheaf.Document) sheaf.DocumentID {
-	if d == nil {
-		return "none"
-	}
-	return d.ID
 }

@@ -132,7 +132,7 @@ func folderUnfile(f *fixture) {
 	})
 	same(f, "the first as it was", before, []sheaf.Project{old})
 	same(f, "one is left", get(f, func(r *store.Reader) (store.TreeSize, error) { return r.TreeSize(f.ws.ID, drawer.ID) }),
-		store.TreeSize{Folders: 1, Filed: 1})
+		store.TreeSize{Folders: 1, Filed: 1, Deepest: 1})
 	f.write(func(tx *store.Tx) (err error) {
 		if rest, err = unfile(tx, f.ws.ID, drawer.ID, now, 100); err != nil {
 			return err
@@ -162,8 +162,8 @@ func folderTree(f *fixture) {
 	size := func(top sheaf.FolderID) store.TreeSize {
 		return get(f, func(r *store.Reader) (store.TreeSize, error) { return r.TreeSize(f.ws.ID, top) })
 	}
-	same(f, "the tree", size(top.ID), store.TreeSize{Folders: 4, Filed: 3})
-	same(f, "a part of it", size(right.ID), store.TreeSize{Folders: 2, Filed: 2})
+	same(f, "the tree", size(top.ID), store.TreeSize{Folders: 4, Filed: 3, Deepest: 3})
+	same(f, "a part of it", size(right.ID), store.TreeSize{Folders: 2, Filed: 2, Deepest: 3})
 	theirs, _ := f.newWorkspace("theirs")
 	foreign := get(f, func(r *store.Reader) (store.TreeSize, error) { return r.TreeSize(theirs.ID, top.ID) })
 	same(f, "seen from another workspace", foreign, store.TreeSize{})

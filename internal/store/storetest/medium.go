@@ -202,7 +202,7 @@ func mediumUnsettled(f *fixture) {
 	f.must(f.locked(func(tx *store.Tx, w *sheaf.Workspace) error { return tx.InsertRemoval(w.ID, stray, f.now()) }))
 	later := f.pending(f.newMedium("later"), f.now().Add(time.Hour))
 	got := get(f, func(r *store.Reader) ([]store.Unsettled, error) { return r.UnsettledMedia(f.now(), 10) })
-	same(f, "what nobody is at", got, []store.Unsettled{{Workspace: f.ws.ID, Pending: true, ID: upload.ID},
+	same(f, "what no process works on", got, []store.Unsettled{{Workspace: f.ws.ID, Pending: true, ID: upload.ID},
 		{Workspace: f.ws.ID, ID: removed.ID}, {Workspace: f.ws.ID, ID: stray.ID}})
 	got = get(f, func(r *store.Reader) ([]store.Unsettled, error) { return r.UnsettledMedia(f.now(), 1) })
 	same(f, "at most one", len(got), 1)

@@ -63,13 +63,17 @@ const acts: Record<Operation, Act> = {
 		await request(context, 'DELETE', `${path}/${id(context, i)}`, { itemIndex: i });
 		return [{ json: { deleted: true } }];
 	},
-	async move(context, i, { path, name }) {
-		const to = (context.getNodeParameter('to', i) as string) || null;
-		const body = name === 'folder' ? { parent_id: to } : { folder_id: to };
+	async move(context, i, { path, name, place }) {
+		const to = () => (context.getNodeParameter('to', i) as string) || null;
+		const body = place ? fields(context, i) : name === 'folder' ? { parent_id: to() } : { folder_id: to() };
 		return one(await request(context, 'POST', `${path}/${id(context, i)}/move`, { body, itemIndex: i }));
 	},
 	async restore(context, i, { path }) {
 		return one(await request(context, 'POST', `${path}/${id(context, i)}/restore`, { itemIndex: i }));
+	},
+	async tree(context, i, { path }) {
+		const { body } = await request(context, 'GET', `${path}/${id(context, i)}/tree`, { itemIndex: i });
+		return (body.data as IDataObject[]).map((json) => ({ json }));
 	},
 	async upload(context, i, { path }) {
 		const field = context.getNodeParameter('binaryField', i) as string;

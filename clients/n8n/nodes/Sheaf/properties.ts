@@ -1,6 +1,6 @@
 import type { INodeProperties, INodePropertyCollection, INodePropertyOptions } from 'n8n-workflow';
 
-import { fixed, type Operation, type Resource, resources } from './resources';
+import { type Operation, type Resource, resources } from './resources';
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -11,8 +11,9 @@ const words: Record<Operation, (r: Resource) => { name: string; action: string; 
 	getAll: (r) => ({ name: 'Get Many', action: `Get many ${r.plural}`, description: `List ${r.plural}, page after page` }),
 	update: (r) => ({ name: 'Update', action: `Update a ${r.name}`, description: 'Change the fields that are set' }),
 	delete: (r) => ({ name: 'Delete', action: `Delete a ${r.name}`, description: `Delete a ${r.name}` }),
-	move: (r) => ({ name: 'Move', action: `Move a ${r.name}`, description: 'Put it into a folder, or at the root level' }),
+	move: (r) => ({ name: 'Move', action: `Move a ${r.name}`, description: r.place ? 'Move it within its project, or to another project' : 'Put it into a folder, or at the root level' }),
 	restore: (r) => ({ name: 'Restore', action: `Restore a ${r.name}`, description: 'Bring a deleted one back' }),
+	tree: (r) => ({ name: 'Get Tree', action: `Get the tree of a ${r.name}`, description: 'List all its documents in reading order' }),
 	upload: (r) => ({ name: 'Upload', action: `Upload a ${r.name}`, description: 'Store a file of at most 10 MB' }),
 	download: (r) => ({ name: 'Download', action: `Download a ${r.name}`, description: 'Get the file itself' }),
 	publish: (r) => ({ name: 'Publish', action: `Publish an ${r.name}`, description: 'Report what happened in another part of your system' }),
@@ -47,18 +48,20 @@ function of(resource: string, r: Resource): INodeProperties[] {
 	};
 	if (!r.operations.includes('get')) operation.default = r.operations[0];
 	const out: INodeProperties[] = [operation];
-	const single = has('get', 'update', 'delete', 'move', 'restore', 'download');
+	const single = has('get', 'update', 'delete', 'move', 'restore', 'tree', 'download');
 	if (single.length > 0) out.push(text(`${capital(r.name)} ID`, 'id', when(...single)));
 	if (has('create').length > 0) out.push(...r.required.map((f) => ({ ...field(f), required: true, displayOptions: when('create') })));
-	if (has('move').length > 0) {
+	if (r.place) {
+		out.push(...collection('Place', 'fields', r.place, when('move')));
+	} else if (has('move').length > 0) {
 		out.push({ ...text('To', 'to', when('move')), required: false, description: 'The ID of the folder; empty for the root level' });
 	}
 	if (has('upload').length > 0) out.push({ ...text('Input Binary Field', 'binaryField', when('upload', 'download')), default: 'data' });
 	if (has('find').length > 0) out.push(text('Words', 'q', when('find')));
 	out.push(...publish(has('publish').length > 0, when('publish')));
-	const fields = [...(r.operations.includes('update') ? r.required.filter((f) => !fixed.has(f.name)) : [])];
+	const fields = [...(r.operations.includes('update') ? r.required.filter((f) => !f.fixed) : [])];
 	out.push(...collection('Additional Fields', 'fields', r.optional, when(...has('create', 'upload'))));
-	out.push(...collection('Fields to Change', 'fields', [...fields, ...r.optional.filter((f) => !fixed.has(f.name))], when(...has('update'))));
+	out.push(...collection('Fields to Change', 'fields', [...fields, ...r.optional.filter((f) => !f.fixed)], when(...has('update'))));
 	out.push(...paging(when(...has('getAll', 'find'))));
 	out.push(...collection('Filters', 'filters', r.filters, when(...has('getAll', 'find'))));
 	return out;

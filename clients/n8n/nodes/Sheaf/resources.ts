@@ -8,6 +8,8 @@ interface Field {
 	description?: string;
 	options?: INodePropertyOptions[];
 	placeholder?: string;
+	/** Creating sets it once and for all. */
+	fixed?: boolean;
 }
 
 /** What a resource of the API is in the editor. */
@@ -23,9 +25,11 @@ export interface Resource {
 	optional: Field[];
 	/** What narrows its list. */
 	filters: Field[];
+	/** Fields of a move; without them, it is moved into a folder. */
+	place?: Field[];
 }
 
-export type Operation = 'create' | 'get' | 'getAll' | 'update' | 'delete' | 'move' | 'restore' | 'upload' | 'download' | 'publish' | 'find';
+export type Operation = 'create' | 'get' | 'getAll' | 'update' | 'delete' | 'move' | 'restore' | 'tree' | 'upload' | 'download' | 'publish' | 'find';
 
 const direction: Field = {
 	label: 'Order',
@@ -69,14 +73,16 @@ export const resources: Record<string, Resource> = {
 		name: 'document',
 		plural: 'documents',
 		path: '/api/v1/documents',
-		operations: [...records, 'restore'],
+		operations: [...records, 'move', 'restore'],
 		required: [{ label: 'Title', name: 'title' }],
 		optional: [
 			{ label: 'Content', name: 'content', description: 'The text, which is Markdown' },
 			description,
 			externalId,
 			metadata,
+			{ label: 'Parent ID', name: 'parent_id', description: 'The document of the same project that it is below' },
 			{ label: 'Project ID', name: 'project_id' },
+			{ ...sortOrder, description: 'Its position among those with the same parent' },
 			address,
 		],
 		filters: [
@@ -84,8 +90,26 @@ export const resources: Record<string, Resource> = {
 			{ label: 'Deleted', name: 'deleted', type: 'boolean', description: 'Whether to list the deleted ones, and those alone' },
 			externalId,
 			direction,
+			{ label: 'Parent ID', name: 'parent_id', description: 'Only documents directly below this one. Enter null for the top level.' },
 			{ label: 'Project ID', name: 'project_id', description: 'The word null is for those in no project' },
+			{
+				label: 'Sort By',
+				name: 'sort',
+				type: 'options',
+				options: [
+					{ name: 'Created At', value: 'created_at' },
+					{ name: 'Sort Order', value: 'sort_order' },
+					{ name: 'Title', value: 'title' },
+					{ name: 'Updated At', value: 'updated_at' },
+				],
+			},
 			updatedSince,
+		],
+		place: [
+			{ label: 'After ID', name: 'after_id', description: 'The document that it comes right after' },
+			{ label: 'Before ID', name: 'before_id', description: 'The document that it comes right before' },
+			{ label: 'Parent ID', name: 'parent_id', description: 'The new parent document; empty for the top level' },
+			{ label: 'Project ID', name: 'project_id', description: 'The project that it belongs to; empty for none' },
 		],
 	},
 	event: {
@@ -114,13 +138,14 @@ export const resources: Record<string, Resource> = {
 				label: 'Holds',
 				name: 'entity_type',
 				type: 'options',
+				fixed: true,
 				options: [
 					{ name: 'Projects', value: 'project' },
 					{ name: 'Brandings', value: 'branding' },
 				],
 			},
 		],
-		optional: [color, externalId, { label: 'Parent ID', name: 'parent_id' }, sortOrder],
+		optional: [color, externalId, { label: 'Parent ID', name: 'parent_id', fixed: true }, sortOrder],
 		filters: [containing, externalId, direction, { label: 'Parent ID', name: 'parent_id' }, updatedSince],
 	},
 	medium: {
@@ -140,7 +165,7 @@ export const resources: Record<string, Resource> = {
 		name: 'project',
 		plural: 'projects',
 		path: '/api/v1/projects',
-		operations: [...records, 'move'],
+		operations: [...records, 'move', 'tree'],
 		required: [{ label: 'Name', name: 'name' }],
 		optional: [color, description, externalId, folderId, { label: 'Icon', name: 'icon' }, metadata, sortOrder, address],
 		filters: [containing, externalId, folderId, direction, updatedSince],
@@ -164,12 +189,13 @@ export const resources: Record<string, Resource> = {
 				label: 'Of',
 				name: 'resource_type',
 				type: 'options',
+				fixed: true,
 				options: [
 					{ name: 'Document', value: 'document' },
 					{ name: 'Project', value: 'project' },
 				],
 			},
-			{ label: 'Resource ID', name: 'resource_id', description: 'The ID of the document or the project' },
+			{ label: 'Resource ID', name: 'resource_id', description: 'The ID of the document or the project', fixed: true },
 		],
 		optional: [
 			{ label: 'Branding ID', name: 'branding_id' },
@@ -185,6 +211,3 @@ export const resources: Record<string, Resource> = {
 export const times = new Set(
 	Object.values(resources).flatMap((r) => [...r.required, ...r.optional, ...r.filters].filter((f) => f.type === 'dateTime').map((f) => f.name)),
 );
-
-/** The names of fields that creating sets once and for all. */
-export const fixed = new Set(['entity_type', 'resource_type', 'resource_id', 'parent_id']);

@@ -7,7 +7,7 @@ from typing import cast
 
 from ._call import Caller, Request, conditions, segment
 from ._page import Listing
-from .types import ContentFormat, Direction, Document, DocumentChange, DocumentPut, DocumentSortField, DocumentText, ListedDocument, NewDocument, Version, VersionText
+from .types import ContentFormat, Direction, Document, DocumentChange, DocumentMove, DocumentPut, DocumentSortField, DocumentText, ListedDocument, NewDocument, Version, VersionText
 
 PATH = "/api/v1/documents"
 
@@ -19,15 +19,16 @@ class Documents:
         self._caller = caller
 
     def all(
-        self, *, project_id: str | None = None, q: str | None = None, external_id: str | None = None,
-        updated_since: str | datetime | None = None, deleted: bool | None = None,
+        self, *, project_id: str | None = None, parent_id: str | None = None, q: str | None = None,
+        external_id: str | None = None, updated_since: str | datetime | None = None, deleted: bool | None = None,
         sort: DocumentSortField | None = None, order: Direction | None = None, limit: int | None = None,
         offset: int | None = None,
     ) -> Listing[ListedDocument]:  # fmt: skip
-        """Returns those that match, without their texts. project_id NONE is for those in no project."""
+        """Returns those that match, without their texts. project_id NONE is for those in no project, parent_id NONE for those at the top level."""
         query = {
-            "project_id": project_id, "q": q, "external_id": external_id, "updated_since": updated_since,
-            "deleted": deleted, "sort": sort, "order": order, "limit": limit, "offset": offset,
+            "project_id": project_id, "parent_id": parent_id, "q": q, "external_id": external_id,
+            "updated_since": updated_since, "deleted": deleted, "sort": sort, "order": order, "limit": limit,
+            "offset": offset,
         }  # fmt: skip
         return Listing(self._caller, PATH, query)
 
@@ -46,8 +47,14 @@ class Documents:
         request = Request("PATCH", f"{PATH}/{segment(id)}", body=change, headers=conditions(if_match=if_match))
         return cast(Document, self._caller.record(request))
 
+    def move(self, id: str, to: DocumentMove, *, if_match: str | None = None, idempotency_key: str | None = None) -> Document:
+        """Moves the document with everything below it. If project_id or parent_id is left out, the value of the neighbour is used; without a neighbour, the document keeps its own. Without before_id and after_id, it goes to the end of its level."""
+        headers = conditions(if_match=if_match, idempotency_key=idempotency_key)
+        request = Request("POST", f"{PATH}/{segment(id)}/move", body=to, headers=headers)
+        return cast(Document, self._caller.record(request))
+
     def delete(self, id: str, *, if_match: str | None = None) -> None:
-        """Removes the document from every list; restore brings it back."""
+        """Moves the document and everything below it to the trash; restore brings them back."""
         self._caller.call(Request("DELETE", f"{PATH}/{segment(id)}", headers=conditions(if_match=if_match)))
 
     def put(self, external_id: str, fields: DocumentPut, *, if_match: str | None = None) -> Document:
@@ -56,7 +63,7 @@ class Documents:
         return cast(Document, self._caller.record(request))
 
     def restore(self, id: str, *, idempotency_key: str | None = None) -> Document:
-        """Brings a deleted document back, in no project if its own is gone."""
+        """Brings a deleted document back, with the documents below it that were deleted with it. If its project is gone, it is in none. If its parent is gone, it is at the top level."""
         request = Request("POST", f"{PATH}/{segment(id)}/restore", headers=conditions(idempotency_key=idempotency_key))
         return cast(Document, self._caller.record(request))
 

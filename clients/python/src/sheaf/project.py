@@ -7,7 +7,7 @@ from typing import cast
 
 from ._call import Caller, Request, conditions, segment
 from ._page import Listing
-from .types import Direction, NewProject, Project, ProjectChange, ProjectDetail, ProjectPut, SortField
+from .types import Direction, DocumentTree, NewProject, Project, ProjectChange, ProjectDetail, ProjectPut, SortField
 
 PATH = "/api/v1/projects"
 
@@ -34,6 +34,11 @@ class Projects:
         """Returns one project with the documents that changed last, at most 100. NotModified while it still has the ETag if_none_match."""
         request = Request("GET", f"{PATH}/{segment(id)}", headers=conditions(if_none_match=if_none_match))
         return cast(ProjectDetail, self._caller.record(request))
+
+    def tree(self, id: str, *, if_none_match: str | None = None) -> DocumentTree:
+        """Returns all documents of a project in reading order, at most 10,000: each is followed by those below it. It needs documents:read too."""
+        request = Request("GET", f"{PATH}/{segment(id)}/tree", headers=conditions(if_none_match=if_none_match))
+        return cast(DocumentTree, self._caller.record(request))
 
     def create(self, fields: NewProject, *, idempotency_key: str | None = None) -> Project:
         """Makes a project."""

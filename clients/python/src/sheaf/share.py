@@ -43,5 +43,5 @@ class Shares:
         return cast(Share, self._caller.record(request))
 
     def delete(self, id: str, *, if_match: str | None = None) -> None:
-        """Ends the share: its address leads nowhere from then on."""
+        """Ends the share; its address is then not found."""
         self._caller.call(Request("DELETE", f"{PATH}/{segment(id)}", headers=conditions(if_match=if_match)))

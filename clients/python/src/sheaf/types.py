@@ -14,7 +14,7 @@ DeactivationReason = Literal["failures", "manual", None]
 DeliveryState = Literal["waiting", "sending", "delivered", "failed", "held"]
 Direction = Literal["asc", "desc"]
 DocumentEventType = Literal["document.created", "document.updated", "document.deleted"]
-DocumentSortField = Literal["created_at", "updated_at", "title", "deleted_at"]
+DocumentSortField = Literal["created_at", "updated_at", "title", "sort_order", "deleted_at"]
 EntityType = Literal["project", "branding"]
 ErrorClass = Literal["timeout", "blocked_address", "tls", "connection", "status", "canceled", None]
 EventType = Literal["document.created", "document.updated", "document.deleted", "project.created", "project.updated", "project.deleted", "folder.created", "folder.updated", "folder.deleted", "media.uploaded", "generation.started", "generation.completed", "generation.failed", "share.created", "share.updated", "share.deleted", "subscription.failing", "subscription.deactivated", "subscription.reactivated", "webhook.test"]
@@ -120,7 +120,9 @@ class Document(TypedDict):
     external_id: str | None
     id: str
     metadata: dict[str, str] | None
+    parent_id: str | None
     project_id: str | None
+    sort_order: int
     title: str
     updated_at: str
     url: str | None
@@ -236,7 +238,9 @@ class DocumentChange(TypedDict):
     description: NotRequired[str | None]
     external_id: NotRequired[str | None]
     metadata: NotRequired[dict[str, str | None] | None]
+    parent_id: NotRequired[str | None]
     project_id: NotRequired[str | None]
+    sort_order: NotRequired[int]
     title: NotRequired[str]
     url: NotRequired[str | None]
 
@@ -249,7 +253,9 @@ class DocumentPayloadPrevious(TypedDict):
     description: NotRequired[str | None]
     external_id: NotRequired[str | None]
     metadata: NotRequired[dict[str, str] | None]
+    parent_id: NotRequired[str | None]
     project_id: NotRequired[str | None]
+    sort_order: NotRequired[int]
     title: NotRequired[str]
     updated_at: NotRequired[str]
     url: NotRequired[str | None]
@@ -257,7 +263,7 @@ class DocumentPayloadPrevious(TypedDict):
 
 
 class DocumentPayload(TypedDict):
-    """The document; of an update also what it was, of a deletion what it was last. Events that were stored before documents had them lack `version`, `content_bytes`, `content_sha256`, `external_id`, `url` and `metadata`."""
+    """The document; of an update also what it was, of a deletion what it was last. Events that were stored before documents had them lack `version`, `content_bytes`, `content_sha256`, `external_id`, `url`, `metadata`, `parent_id` and `sort_order`."""
 
     content_bytes: NotRequired[int]
     content_sha256: NotRequired[str]
@@ -266,8 +272,10 @@ class DocumentPayload(TypedDict):
     external_id: NotRequired[str | None]
     id: str
     metadata: NotRequired[dict[str, str] | None]
+    parent_id: NotRequired[str | None]
     previous: NotRequired[DocumentPayloadPrevious]
     project_id: str | None
+    sort_order: NotRequired[int]
     title: str
     updated_at: str
     url: NotRequired[str | None]
@@ -283,6 +291,15 @@ class DocumentEvent(TypedDict):
     type: DocumentEventType
     user_id: str
     workspace_id: str | None
+
+
+class DocumentMove(TypedDict):
+    """Where a document goes. Send `before_id` or `after_id`, or neither."""
+
+    after_id: NotRequired[str | None]
+    before_id: NotRequired[str | None]
+    parent_id: NotRequired[str | None]
+    project_id: NotRequired[str | None]
 
 
 class ListedDocument(Document):
@@ -303,7 +320,9 @@ class DocumentPut(TypedDict):
     description: NotRequired[str | None]
     external_id: NotRequired[str | None]
     metadata: NotRequired[dict[str, str] | None]
+    parent_id: NotRequired[str | None]
     project_id: NotRequired[str | None]
+    sort_order: NotRequired[int]
     title: NotRequired[str]
     url: NotRequired[str | None]
 
@@ -312,6 +331,24 @@ class DocumentText(Document):
     """The document with its text."""
 
     content: str
+
+
+class TreeEntry(TypedDict):
+    """A document in the tree of its project."""
+
+    children: int
+    depth: int
+    id: str
+    parent_id: str | None
+    sort_order: int
+    title: str
+    updated_at: str
+    version: int
+
+
+class DocumentTree(TypedDict):
+    data: list[TreeEntry]
+    total: int
 
 
 class EmbeddedDocument(TypedDict):
@@ -447,7 +484,7 @@ class ShareEvent(TypedDict):
 
 
 class SubscriptionHealth(TypedDict):
-    """How a subscription fares. Of its address only the origin is told."""
+    """The state of a subscription. Its address is shown without path and query."""
 
     active: bool
     deactivated_at: str | None
@@ -528,6 +565,7 @@ class Hit(TypedDict):
 
     folder_id: str | None
     id: str
+    path: list[str]
     project_id: str | None
     ranges: list[list[int]]
     snippet: str
@@ -674,7 +712,9 @@ class NewDocument(TypedDict):
     description: NotRequired[str | None]
     external_id: NotRequired[str | None]
     metadata: NotRequired[dict[str, str] | None]
+    parent_id: NotRequired[str | None]
     project_id: NotRequired[str | None]
+    sort_order: NotRequired[int]
     title: str
     url: NotRequired[str | None]
 

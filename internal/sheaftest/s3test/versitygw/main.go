@@ -1,6 +1,6 @@
-// Command versitygw is the S3 server of the tests: the gateway of that name with its backend of
-// files, and without the clouds that its own command also knows, which take minutes to compile. It
-// is a module of its own, so that nothing of it is among the dependencies of the program.
+// Command versitygw is the S3 server of the tests: the gateway of that name with its file backend.
+// It leaves out the cloud backends, which take minutes to compile. It is a separate module, so that
+// its dependencies are not those of the program.
 //
 //	versitygw ADDRESS ACCESS-KEY SECRET-KEY OBJECTS METADATA
 package main

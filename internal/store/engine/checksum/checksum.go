@@ -191,7 +191,7 @@ func readPage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 
 		return rc
 	}
 	page := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory
-	f.look(page, offset)
+	f.readHeader(page, offset)
 	if f.covers(page, offset) && !f.trusting && !isSound(page, f.numberAt(offset)) {
 		noteUnsound(libc.GoString(f.name), f.numberAt(offset))
 		return int32(Unsound)
@@ -203,7 +203,7 @@ func readPage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 
 func writePage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	f := stateOf(file)
 	page := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory
-	f.look(page, offset)
+	f.readHeader(page, offset)
 	if f.covers(page, offset) {
 		stamp(page, f.numberAt(offset))
 	}
@@ -252,8 +252,8 @@ func execRaw(tls *libc.TLS, db uintptr, statements string) error {
 	return sqlite.ResultCode(lib.Xsqlite3_exec(tls, db, text, 0, 0, 0)).ToError()
 }
 
-// look reads from the file's header, which SQLite reads first, whether the file has checksums.
-func (f *pageFile) look(b []byte, offset int64) {
+// readHeader reads from the file's header, which SQLite reads first, whether the file has checksums.
+func (f *pageFile) readHeader(b []byte, offset int64) {
 	if offset != 0 || len(b) < 100 || string(b[:16]) != "SQLite format 3\x00" {
 		return
 	}

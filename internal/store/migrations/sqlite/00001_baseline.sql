@@ -296,6 +296,8 @@ CREATE TABLE documents (
   ws INTEGER NOT NULL REFERENCES workspaces (ws),
   id BLOB NOT NULL,
   project_id BLOB, -- NULL: it is in no project
+  parent_id BLOB, -- the document above it, in the same project. NULL: it is at the top level
+  sort_order BIGINT, -- its position among those with the same parent. NULL: number * 1048576
   external_id TEXT, -- its name in another system. A deleted document keeps it, for a restore
   url TEXT, -- its address in another system
   title TEXT NOT NULL,
@@ -304,6 +306,7 @@ CREATE TABLE documents (
   description_folded TEXT,
   metadata TEXT, -- a JSON object. NULL: empty
   deleted_at BIGINT, -- NULL: it is not in the trash
+  deletion BIGINT, -- the number of the deletion that it shares with others, negative for the document that was deleted itself (app/document_trash.go)
   version BIGINT NOT NULL DEFAULT 1,
   version_at BIGINT, -- when the current version was made. NULL: with the document
   version_user BLOB, -- the user who made the current version
@@ -315,14 +318,23 @@ CREATE TABLE documents (
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   PRIMARY KEY (id, ws),
-  FOREIGN KEY (project_id, ws) REFERENCES projects (id, ws)
+  FOREIGN KEY (project_id, ws) REFERENCES projects (id, ws),
+  FOREIGN KEY (parent_id, ws) REFERENCES documents (id, ws)
 );
 -- Each order of the list, and its filter.
 CREATE UNIQUE INDEX documents_in_order ON documents (ws, number) WHERE deleted_at IS NULL;
 CREATE INDEX documents_by_update ON documents (ws, updated_at, number) WHERE deleted_at IS NULL;
 CREATE INDEX documents_by_title ON documents (ws, title_folded, number) WHERE deleted_at IS NULL;
 CREATE INDEX documents_in_project ON documents (ws, project_id, updated_at, number);
--- The documents of which the sweep may delete versions. 100 is sheaf.KeptVersions.
+-- The documents at the top level of a project, or of none, in their order. 1048576 is sheaf.OrderStep.
+-- The last columns are in its condition: SQLite would otherwise read the row to count it or to skip it.
+CREATE INDEX documents_at_top ON documents (ws, project_id, COALESCE(sort_order, number * 1048576), number, parent_id, deleted_at)
+  WHERE parent_id IS NULL AND deleted_at IS NULL;
+-- The documents below a parent, in their order. deleted_at is there to skip deleted ones without
+-- reading their rows.
+CREATE INDEX documents_in_parent ON documents (ws, parent_id, COALESCE(sort_order, number * 1048576), number, deleted_at)
+  WHERE parent_id IS NOT NULL;
+-- Documents whose old versions the sweep may delete. 100 is sheaf.KeptVersions.
 CREATE INDEX documents_of_many_versions ON documents (ws, id) WHERE version > 100;
 -- The lookup by external id.
 CREATE UNIQUE INDEX documents_by_external_id ON documents (ws, external_id) WHERE external_id IS NOT NULL;
@@ -331,6 +343,11 @@ CREATE INDEX documents_deleted ON documents (ws, deleted_at, number) WHERE delet
 CREATE INDEX documents_deleted_in_order ON documents (ws, number) WHERE deleted_at IS NOT NULL;
 CREATE INDEX documents_deleted_by_update ON documents (ws, updated_at, number) WHERE deleted_at IS NOT NULL;
 CREATE INDEX documents_deleted_by_title ON documents (ws, title_folded, number) WHERE deleted_at IS NOT NULL;
+
+-- The documents that were deleted together.
+CREATE INDEX documents_of_deletion ON documents (ws, deletion) WHERE deletion IS NOT NULL;
+-- The documents whose deletion or restore takes several transactions and has not ended.
+CREATE INDEX documents_between ON documents (ws, deletion) WHERE deletion IS NOT NULL AND deleted_at IS NULL;
 
 -- The texts of documents. Versions of a document with the same text share one row.
 CREATE TABLE texts (

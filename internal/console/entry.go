@@ -1,0 +1,125 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// entry is an event as a sentence: a person, a verb and a record.
+type entry struct {
+	sheaf.Event
+	Who, Did, What string
+	Key            string          // the API key that was used; empty for none
+	shows          sheaf.Shareable // for a share: the kind and the id of what it shows
+	shownID        string
+}
+
+// entries returns events as sentences. It names the keys that caused them, and what shares show: a
+// share has no name of its own.
+func (v *visit) entries(events []sheaf.Event) ([]entry, error) {
+	ctx, a := v.r.Context(), v.console.app
+	members, err := a.Members(ctx, v.caller)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := a.KeyNames(ctx, v.caller, events)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]entry, len(events))
+	for i, event := range events {
+		e := readEntry(event, members.Members)
+		if name := keys[event.Key]; name != "" {
+			e.Key = "the key “" + name + "”"
+		} else if event.Key != 0 {
+			e.Key = "a key that was revoked"
+		}
+		if id, ok := sheaf.ParseUUID(e.shownID); ok && e.What == "" {
+			switch e.shows {
+			case sheaf.ShareOfDocument:
+				var d sheaf.Document
+				d, err = a.Document(ctx, v.caller, sheaf.DocumentID(id))
+				e.What = d.Title
+			case sheaf.ShareOfProject:
+				var p sheaf.ProjectDetail
+				p, err = a.Project(ctx, v.caller, sheaf.ProjectID(id))
+				e.What = p.Name
+			}
+			if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
+				return nil, err
+			}
+		}
+		out[i] = e
+	}
+	return out, nil
+}
+
+// envelope has the fields of an event's body that a sentence needs.
+type envelope struct {
+	UserID  sheaf.UserID `json:"user_id"`
+	Payload struct {
+		Name         string                     `json:"name"`
+		Title        string                     `json:"title"`
+		Filename     string                     `json:"filename"`
+		ResourceType sheaf.Shareable            `json:"resource_type"`
+		ResourceID   string                     `json:"resource_id"`
+		Reason       string                     `json:"deactivation_reason"`
+		Previous     map[string]json.RawMessage `json:"previous"`
+	} `json:"payload"`
+}
+
+// readEntry returns the event as a sentence. A program may have reported the payload in any shape:
+// fields that cannot be read are left out.
+func readEntry(e sheaf.Event, members []sheaf.Membership) entry {
+	var b envelope
+	_ = json.Unmarshal(e.Body, &b)
+	out := entry{Event: e, Who: nameOf(members, b.UserID), Did: didOf(e.Type, b.Payload.Previous),
+		What: cmp.Or(b.Payload.Name, b.Payload.Title, b.Payload.Filename)}
+	switch shows := b.Payload.ResourceType; {
+	case e.Type.Resource() != "share":
+	case shows == sheaf.ShareOfDocument, shows == sheaf.ShareOfProject:
+		out.shows, out.shownID = shows, b.Payload.ResourceID
+		out.Did += " of the " + string(shows)
+	}
+	switch {
+	case e.Type == sheaf.SubscriptionFailing, e.Type == sheaf.SubscriptionDeactivated && b.Payload.Reason == sheaf.ByFailures:
+		out.Who = "Sheaf" // the event has the owner's name, who did nothing
+	case out.Who == "":
+		out.Who = "Somebody"
+	}
+	return out
+}
+
+// didOf returns the verb and the noun: "renamed the project".
+func didOf(t sheaf.EventType, previous map[string]json.RawMessage) string {
+	_, verb, _ := strings.Cut(string(t), ".")
+	switch verb {
+	case "created":
+		verb = "made"
+	case "updated":
+		verb = "changed"
+		for _, c := range changes {
+			if _, changed := previous[c.field]; changed {
+				verb = c.verb
+				break
+			}
+		}
+	}
+	switch t {
+	case sheaf.SubscriptionFailing:
+		return "counted five failed deliveries in a row of the webhook"
+	case sheaf.SubscriptionDeactivated, sheaf.SubscriptionReactivated:
+		return verb + " the webhook"
+	}
+	return verb + " the " + t.Resource()
+}
+
+// changes has the verb for a changed field. If several fields changed, the first of this list
+// counts.
+var changes = []struct{ field, verb string }{
+	{"name", "renamed"}, {"title", "renamed"}, {"folder_id", "moved"}, {"parent_id", "moved"}, {"project_id", "moved"},
+	{"color", "recoloured"}, {"icon", "changed the icon of"}, {"description", "described"},
+}
