@@ -105,6 +105,14 @@ func scope(all ...sheaf.Scope) need {
 // owner requires an owner of the workspace.
 func owner(c Caller) error { return c.AuthorizeOwner() }
 
+// plans requires an owner of the workspace, on a server whose owners change plans.
+func (a *App) plans(c Caller) error {
+	if err := c.AuthorizeOwner(); err != nil || !a.fixedPlans {
+		return err
+	}
+	return sheaf.Forbiddenf("on this server only its operator changes plans: ask the operator")
+}
+
 // member requires a signed-in person, in any role. A key gets the same refusal as from every other
 // method about members.
 func member(c Caller) error {

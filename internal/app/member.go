@@ -99,16 +99,19 @@ func (a *App) RenameWorkspace(ctx context.Context, c Caller, name string, was sh
 	})
 }
 
-// ChangePlan changes the workspace's plan. Only owners may. Records that the new plan does not
-// include are kept, but using them is refused.
+// ChangePlan changes the workspace's plan. Only owners may, and with Config.FixedPlans nobody but the
+// operator. Records that the new plan does not include are kept, but using them is refused.
 func (a *App) ChangePlan(ctx context.Context, c Caller, p sheaf.Plan, was sheaf.Opt[sheaf.Plan]) error {
-	return do(ctx, a, c, owner, nil, func(w *work) error {
+	return do(ctx, a, c, a.plans, nil, func(w *work) error {
 		if err := seen(was, w.ws.Plan); err != nil {
 			return err
 		}
 		return w.SetPlan(w.ws.ID, p)
 	})
 }
+
+// FixedPlans reports whether only the operator changes plans.
+func (a *App) FixedPlans() bool { return a.fixedPlans }
 
 // seen returns PRECONDITION_FAILED if the caller says what the value was before the change, and it
 // is now another. A record of one field needs no revision: its value serves as one.

@@ -16,6 +16,7 @@ type settingsPage struct {
 	Name       string // the workspace's name, or the one that was typed
 	Plans      []planView
 	Brandings  []sheaf.Branding // to choose the default from
+	FixedPlans bool             // only the operator changes plans
 	Branding   bool             // the plan includes choosing a default
 	Default    sheaf.BrandingID // the default branding, or the one that was chosen
 	// The base of each form.
@@ -63,6 +64,7 @@ func (v *visit) settingsPage() (settingsPage, error) {
 		{Plan: sheaf.Business, Name: "Business", Includes: "The API with " + many(sheaf.Business.MaxKeys(), "key") +
 			", project and branding folders, brandings, " + many(sheaf.Business.MaxSubscriptions(), "webhook") + "."},
 	}}
+	p.FixedPlans = v.console.app.FixedPlans()
 	p.choosePlan(v.member.Workspace.Plan)
 	var err error
 	if p.Brandings, err = v.brandingChoices(); err != nil {
