@@ -169,7 +169,7 @@ func TestUserInvite_MakesALinkAndListShowsWhoIsThere(t *testing.T) {
 		t.Errorf("the link is %q", link)
 	}
 	sheafCommand(t, "user", "invite", "ADA@example.com", "--workspace", ws.ID, "--data", data).fails(t, "a member already")
-	sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", ws.ID, "--role", "king", "--data", data).fails(t, "owner, admin or member")
+	sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", ws.ID, "--role", "king", "--data", data).fails(t, "owner, admin, editor or member")
 	sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", "nowhere", "--data", data).fails(t, `"nowhere" is neither an id nor the name of a workspace`)
 	list := sheafCommand(t, "user", "list", "--data", data).succeeds(t)
 	if !strings.Contains(list, "ada@example.com") || !strings.Contains(list, "Acme (owner)") || !strings.Contains(list, "none") {

@@ -133,7 +133,7 @@ type userInvite struct {
 	addressFlags
 	workspaceFlag
 	Email string `arg:"" help:"E-mail of the person to invite. No mail is sent."`
-	Role  string `default:"member" values:"owner,admin,member" help:"owner, admin or member."`
+	Role  string `default:"member" values:"owner,admin,editor,member" help:"owner, admin, editor or member."`
 }
 
 func (c *userInvite) Run(ctx context.Context, p *program) error {

@@ -73,7 +73,7 @@ func (c Caller) Authorize(s sheaf.Scope) error {
 	case c.May(s):
 		return nil
 	case c.Role != "":
-		return sheaf.Forbiddenf("a %s of this workspace can read this but not change it: ask an owner to make you an admin", c.Role)
+		return sheaf.Forbiddenf("%s of this workspace can read this but not change it: ask an owner to make you %s", c.Role.Phrase(), sheaf.LowestRole(s).Phrase())
 	}
 	return sheaf.Forbiddenf("this key lacks the scope %s: use a key that has it, or create one with it", s)
 }

@@ -25,8 +25,8 @@ func (a *App) Members(ctx context.Context, c Caller) (Members, error) {
 }
 
 // SetRole changes a member's role. It also ends what the member created and may no longer create:
-// the invitations of someone who is no longer an owner, the keys of someone who is no longer an
-// admin. It returns NotFound for a user who is not a member, and Conflict if the workspace would
+// the invitations of someone who is no longer an owner, and the keys of someone who becomes an
+// editor or a member. It returns NotFound for a user who is not a member, and Conflict if the workspace would
 // have no owner.
 func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.Role, was sheaf.Opt[sheaf.Role]) error {
 	return do(ctx, a, c, owner, nil, func(w *work) error {

@@ -196,10 +196,8 @@ func (c *Console) functions() template.FuncMap {
 
 		// article returns the word before a role.
 		"article": func(r sheaf.Role) string {
-			if r == sheaf.Member {
-				return "a"
-			}
-			return "an"
+			article, _, _ := strings.Cut(r.Phrase(), " ")
+			return article
 		},
 		// invalid marks the element that the page's fault is about: it gets the focus, and a screen
 		// reader reads the fault with it.

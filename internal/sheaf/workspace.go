@@ -98,37 +98,6 @@ func (s *WorkspaceSet) AddAll(other WorkspaceSet) {
 	}
 }
 
-// Role is what a member may do in the console. In the API only a key's scopes count.
-type Role string
-
-// The roles.
-const (
-	Owner  Role = "owner"
-	Admin  Role = "admin"
-	Member Role = "member"
-)
-
-// ParseRole returns the role of that name.
-func ParseRole(s string) (Role, error) {
-	switch r := Role(s); r {
-	case Owner, Admin, Member:
-		return r, nil
-	}
-	return "", InvalidField("role", "role must be owner, admin or member, not %q", Clip(s))
-}
-
-// Scopes returns what a member with that role may do in the console: members read, admins and
-// owners also change. No key plays a role here.
-func (r Role) Scopes() Scopes {
-	switch r {
-	case Owner, Admin:
-		return AllScopes
-	case Member:
-		return Scopes{ProjectsRead, DocumentsRead, MediaRead, SharesRead, BrandingsRead, WebhooksRead, EventsRead, KeysRead}
-	}
-	return nil
-}
-
 // Membership is a user in a workspace.
 type Membership struct {
 	Workspace Workspace

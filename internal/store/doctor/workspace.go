@@ -23,7 +23,7 @@ WHERE w.ws = $1 AND NOT EXISTS (SELECT 1 FROM members m WHERE m.ws = w.ws AND m.
 	{name: "role", judge: tells("user %s has the role %s"), sql: `
 SELECT user_id, role
 FROM members
-WHERE ws = $1 AND role NOT IN ('owner', 'admin', 'member')`},
+WHERE ws = $1 AND role NOT IN ('owner', 'admin', 'editor', 'member')`},
 
 	// Its counters equal the rows that they count.
 	{name: "count", judge: tells("it counts %s %s and has %s"), sql: `

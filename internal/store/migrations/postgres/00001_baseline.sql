@@ -90,7 +90,7 @@ CREATE TABLE users (
 CREATE TABLE members (
   ws INTEGER NOT NULL REFERENCES workspaces (ws),
   user_id UUID NOT NULL REFERENCES users (id),
-  role TEXT NOT NULL, -- owner, admin or member
+  role TEXT NOT NULL, -- owner, admin, editor or member
   created_at BIGINT NOT NULL, -- when the user joined
   PRIMARY KEY (ws, user_id)
 );
