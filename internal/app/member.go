@@ -24,6 +24,11 @@ func (a *App) Members(ctx context.Context, c Caller) (Members, error) {
 	})
 }
 
+// Erased returns those of these users that were erased. The console shows them as such.
+func (a *App) Erased(ctx context.Context, c Caller, ids []sheaf.UserID) (map[sheaf.UserID]bool, error) {
+	return read(ctx, a, c, member, func(r *store.Reader) (map[sheaf.UserID]bool, error) { return r.ErasedUsers(ids) })
+}
+
 // SetRole changes a member's role. It also ends what the member created and may no longer create:
 // the invitations of someone who is no longer an owner, and the keys of someone who becomes an
 // editor or a member. It returns NotFound for a user who is not a member, and Conflict if the workspace would

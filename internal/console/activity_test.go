@@ -52,7 +52,7 @@ func TestActivity_ShowsEventsAndFilters(t *testing.T) {
 // The log has the owner's name for actions of the service itself, but the sentence does not.
 func TestActivity_WhatTheServiceDid(t *testing.T) {
 	email := "ada@example.com"
-	ada := []sheaf.Membership{{User: sheaf.User{ID: "u", Email: &email}}}
+	ada := people{"u": person(sheaf.User{ID: "u", Email: &email})}
 	for _, test := range []struct {
 		event        sheaf.EventType
 		reason, want string

@@ -143,11 +143,11 @@ func (v *visit) changedMeanwhile(id string) error {
 			return err
 		}
 		if len(page.Items) > 0 {
-			members, err := v.console.app.Members(v.r.Context(), v.caller)
+			names, err := v.people(usersOf(page.Items)...)
 			if err != nil {
 				return err
 			}
-			by = readEntry(page.Items[0], members.Members).Who
+			by = readEntry(page.Items[0], names).Who
 		}
 	}
 	return &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,

@@ -21,7 +21,7 @@ type entry struct {
 // share has no name of its own.
 func (v *visit) entries(events []sheaf.Event) ([]entry, error) {
 	ctx, a := v.r.Context(), v.console.app
-	members, err := a.Members(ctx, v.caller)
+	names, err := v.people(usersOf(events)...)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (v *visit) entries(events []sheaf.Event) ([]entry, error) {
 	}
 	out := make([]entry, len(events))
 	for i, event := range events {
-		e := readEntry(event, members.Members)
+		e := readEntry(event, names)
 		if name := keys[event.Key]; name != "" {
 			e.Key = "the key “" + name + "”"
 		} else if event.Key != 0 {
@@ -57,6 +57,19 @@ func (v *visit) entries(events []sheaf.Event) ([]entry, error) {
 	return out, nil
 }
 
+// usersOf returns the users that the events name.
+func usersOf(events []sheaf.Event) []sheaf.UserID {
+	ids := make([]sheaf.UserID, 0, len(events))
+	for i := range events {
+		var b struct {
+			UserID sheaf.UserID `json:"user_id"`
+		}
+		_ = json.Unmarshal(events[i].Body, &b)
+		ids = append(ids, b.UserID)
+	}
+	return ids
+}
+
 // envelope has the fields of an event's body that a sentence needs.
 type envelope struct {
 	UserID  sheaf.UserID `json:"user_id"`
@@ -73,10 +86,10 @@ type envelope struct {
 
 // readEntry returns the event as a sentence. A program may have reported the payload in any shape:
 // fields that cannot be read are left out.
-func readEntry(e sheaf.Event, members []sheaf.Membership) entry {
+func readEntry(e sheaf.Event, names people) entry {
 	var b envelope
 	_ = json.Unmarshal(e.Body, &b)
-	out := entry{Event: e, Who: nameOf(members, b.UserID), Did: didOf(e.Type, b.Payload.Previous),
+	out := entry{Event: e, Who: names[b.UserID], Did: didOf(e.Type, b.Payload.Previous),
 		What: cmp.Or(b.Payload.Name, b.Payload.Title, b.Payload.Filename)}
 	switch shows := b.Payload.ResourceType; {
 	case e.Type.Resource() != "share":

@@ -23,12 +23,12 @@ func (c *Console) versions(v *visit) error {
 		return err
 	}
 	p := versionsPage{Document: d}
-	if p.People, err = v.people(); err != nil {
-		return err
-	}
 	offset := v.offset("from")
 	page, err := c.app.Versions(v.r.Context(), v.caller, d.ID, sheaf.Paging{Limit: sheaf.DefaultLimit, Offset: offset, Desc: true})
 	if err != nil {
+		return err
+	}
+	if p.People, err = v.authors(page.Items...); err != nil {
 		return err
 	}
 	p.Versions, p.Total, p.More = page.Items, page.Total, v.more(page.More(), offset+sheaf.DefaultLimit)
@@ -69,7 +69,7 @@ func (c *Console) version(v *visit) error {
 	if err != nil {
 		return err
 	}
-	names, err := v.people()
+	names, err := v.authors(x.Version)
 	if err != nil {
 		return err
 	}

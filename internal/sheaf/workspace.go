@@ -123,7 +123,11 @@ type User struct {
 	Name         string
 	PasswordHash string // empty while no password is set
 	CreatedAt    time.Time
+	ErasedAt     *time.Time // nil: the user was not erased
 }
+
+// ErasedUser is the name of a user whose name and e-mail were erased.
+const ErasedUser = "erased user"
 
 // Fields appends the user as GET /api/v1/me shows them.
 func (u *User) Fields(o *Object) {

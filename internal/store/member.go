@@ -35,7 +35,7 @@ func (r *Reader) IsMember(ws sheaf.WorkspaceID, u sheaf.UserID) (bool, error) {
 }
 
 const selectMembers = `
-SELECT u.id, u.email, u.name, u.password_hash, u.created_at, m.role, m.created_at
+SELECT u.id, u.email, u.name, u.password_hash, u.created_at, u.erased_at, m.role, m.created_at
 FROM members m
 JOIN users u ON u.id = m.user_id
 WHERE m.ws = $1

@@ -25,6 +25,13 @@ SELECT user_id, role
 FROM members
 WHERE ws = $1 AND role NOT IN ('owner', 'admin', 'editor', 'member')`},
 
+	// No member was erased.
+	{name: "erased user", judge: tells("user %s was erased and is still a member"), sql: `
+SELECT m.user_id
+FROM members m
+JOIN users u ON u.id = m.user_id
+WHERE m.ws = $1 AND (u.erased_at IS NOT NULL)`},
+
 	// Its counters equal the rows that they count.
 	{name: "count", judge: tells("it counts %s %s and has %s"), sql: `
 SELECT says, what, has

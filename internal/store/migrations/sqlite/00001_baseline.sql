@@ -84,7 +84,8 @@ CREATE TABLE users (
   email_folded TEXT UNIQUE,
   name TEXT NOT NULL,
   password_hash TEXT NOT NULL, -- empty until a password is set
-  created_at BIGINT NOT NULL
+  created_at BIGINT NOT NULL,
+  erased_at BIGINT -- when the name and the e-mail were erased. NULL: they were not
 );
 
 CREATE TABLE members (
