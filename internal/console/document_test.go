@@ -48,7 +48,7 @@ func TestDocument_ShowsItsTextRendered(t *testing.T) {
 	w := newTown(t)
 	w.rewrite("# Hello\n\nSee [the other](document:" + w.ids["documents"] + ") and <script>alert(1)</script>.")
 	got := w.ask(http.MethodGet, w.address(documentPath), w.owner).Body.String()
-	for _, want := range []string{`Hello</h1>`, `href="/w/` + string(w.caller.Workspace) + `/documents/` + w.ids["documents"] + `"`,
+	for _, want := range []string{`<h1 id="h-hello">Hello<a class="self" href="#h-hello"`, `href="/w/` + string(w.caller.Workspace) + `/documents/` + w.ids["documents"] + `"`,
 		"&lt;script&gt;", "version 2", `class="prose"`, "/assets/prose.css?v="} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page has no %s: %s", want, got)
@@ -56,6 +56,21 @@ func TestDocument_ShowsItsTextRendered(t *testing.T) {
 	}
 	if strings.Contains(got, "<script>") {
 		t.Error("the page has the script of the text")
+	}
+}
+
+// D165: the page shows the title once, and the preview shows the whole text.
+func TestDocument_ShowsItsTitleOnce(t *testing.T) {
+	w := newTown(t)
+	text := "# document\n\n## More\n"
+	w.rewrite(text)
+	got := w.ask(http.MethodGet, w.address(documentPath), w.owner).Body.String()
+	if n := strings.Count(got, "<h1"); n != 1 || !strings.Contains(got, `<h1 id="h-document" dir="auto">`+w.text().Title+`</h1>`) || !strings.Contains(got, `<h2 id="h-more">More<a class="self"`) {
+		t.Errorf("%d titles: %s", n, got)
+	}
+	got = w.send("/w/{workspace}/documents/preview", url.Values{"content": {text}}).Body.String()
+	if !strings.HasPrefix(got, `<h1 id="h-document">document<a class="self"`) {
+		t.Errorf("the preview is %s", got)
 	}
 }
 

@@ -18,7 +18,8 @@ const outlineFrom = 3
 type documentPage struct {
 	sheaf.Document
 	HTML    template.HTML
-	Titled  bool // the text begins with its title
+	Titled  bool   // the text shows its title, as its first heading
+	ID      string // of that heading, if the page shows the title instead
 	Outline []render.Heading
 	Raw     string // address of its Markdown
 	Home    string
@@ -76,8 +77,12 @@ func (v *visit) showDocument(id sheaf.DocumentID, raw string) error {
 	if err != nil {
 		return err
 	}
+	refs.Selves, refs.Title = true, d.Title
 	data := documentPage{Document: d.Document, HTML: template.HTML(text.HTML(refs)), Raw: raw, Home: v.home(), // #nosec G203 -- what render wrote
-		Titled: titled(text, d.Title), Outline: outline(text)}
+		Outline: outline(text)}
+	var left bool
+	data.ID, left = text.Titled(d.Title)
+	data.Titled = !left && titled(text, d.Title)
 	l := layout{Title: d.Title, Description: described(d.Description, text.Opening()), URL: v.share.URL, Listed: v.listed(), Brand: v.brandOf(d.Branding)}
 	if d.Project != nil {
 		l.Home, l.Project, l.URL = v.home(), d.Project.Name, v.share.URL+"/"+string(d.ID)
@@ -147,8 +152,8 @@ func (v *visit) serveMedium(m sheaf.Medium, content io.ReadSeekCloser) error {
 	return v.ServeFile(front.File{Name: m.Filename, Type: m.ContentType, Inline: m.Inline(), Tag: m.SHA256, Content: content})
 }
 
-// titled reports whether a text begins with a heading that is the title. Then the title is not
-// shown twice.
+// titled reports whether a text begins with a heading that is the title. If the page cannot leave that
+// heading out, because it has a link or a picture, the page leaves out its own.
 func titled(text *render.Page, title string) bool {
 	h := text.Headings()
 	return len(h) > 0 && h[0].First && h[0].Level == 1 && strings.EqualFold(h[0].Text, strings.Join(strings.Fields(title), " "))

@@ -182,13 +182,33 @@ func TestPage_OfADocument(t *testing.T) {
 			w.Errorf("HEAD has %q, ETag %q", head.body, head.Header.Get("ETag"))
 		}
 		w.c.PATCH("/api/v1/documents/"+d, fields{"content": "# Getting <started>\n\nAnew.\n"}).Want(w.T, 200)
-		w.get(path, "If-None-Match: "+etag).want(w, 200).has(w, "Anew.").lacks(w, "<h1 dir=")
+		w.get(path, "If-None-Match: "+etag).want(w, 200).has(w, "Anew.", `<h1 id="h-getting-started" dir="auto">`).lacks(w, "<h1 dir=")
 		css := regexp.MustCompile(`href="(/share-assets/[^"]+)"`).FindStringSubmatch(page.body)
 		if css == nil {
 			w.Fatal("the page has no style sheet")
 		}
 		if got := w.get(css[1]).want(w, 200).has(w, ".prose", ".sheet"); !strings.Contains(got.Header.Get("Cache-Control"), "immutable") {
 			w.Errorf("the style sheet: %q", got.Header.Get("Cache-Control"))
+		}
+	})
+}
+
+// D165: the title is shown once, above the description, and still has the id that links lead to. A text whose
+// first heading has a link keeps it, and the page has no title of its own.
+func TestPage_ShowsItsTitleOnce(t *testing.T) {
+	run(t, func(w *world) {
+		d := w.make("documents", fields{"title": "Getting started", "description": "What to do first.",
+			"content": "<!-- secret -->\n# Getting Started\n\n## One\n\n> [!TIP]\n> <kbd>A</kbd>\n\n<details><summary>More</summary>b</details>\n"})
+		_, path := w.share("document", d)
+		page := w.get(path).want(w, 200).has(w, `<h1 id="h-getting-started" dir="auto">Getting started</h1>`, `<h2 id="h-one">One<a class="self" href="#h-one"`,
+			`<div class="callout tip" role="note">`, "<kbd>A</kbd>", "<summary>More</summary>").lacks(w, "Getting Started", "secret")
+		if n := strings.Count(page.body, "<h1"); n != 1 {
+			w.Errorf("%d titles", n)
+		}
+		w.c.PATCH("/api/v1/documents/"+d, fields{"content": "# [Getting started](https://example.com)\n"}).Want(w.T, 200)
+		page = w.get(path).want(w, 200).has(w, `<a href="https://example.com" rel="noopener nofollow">Getting started</a>`)
+		if n := strings.Count(page.body, "<h1"); n != 1 {
+			w.Errorf("%d titles, one with a link", n)
 		}
 	})
 }
