@@ -88,12 +88,15 @@ POST /w/{workspace}/brandings/{id}/delete: brandings:write editor
 POST /w/{workspace}/settings/branding: brandings:write editor
 GET /w/{workspace}/documents: documents:read member
 GET /w/{workspace}/documents/new: documents:write editor
+GET /w/{workspace}/documents/links: documents:read member
 POST /w/{workspace}/documents: documents:write editor
 POST /w/{workspace}/documents/preview: documents:write editor
 GET /w/{workspace}/documents/{id}: documents:read member
 GET /w/{workspace}/documents/{id}/branch: documents:read member
+GET /w/{workspace}/documents/{id}/linked: documents:read member
 GET /w/{workspace}/documents/{id}/edit: documents:write editor
 GET /w/{workspace}/documents/{id}/versions: documents:read member
+GET /w/{workspace}/documents/{id}/versions/compare: documents:read member
 GET /w/{workspace}/documents/{id}/versions/{n}: documents:read member
 GET /w/{workspace}/documents/{id}/versions/{n}/restore: documents:write editor
 POST /w/{workspace}/documents/{id}/versions/{n}/restore: documents:write editor

@@ -30,7 +30,7 @@ func (b *tab) writeDocument(title, text string) (address string) {
 // put sets the text of the editor as typing does, in one step.
 func (b *tab) put(text string) {
 	b.t.Helper()
-	b.see("[name=content]")
+	b.see(".cm-content")
 	if _, ok := ask[bool](b, `(() => { const t = document.querySelector("[name=content]"); t.focus(); t.value = `+quote(text)+`;
 		return t.dispatchEvent(new Event("input", {bubbles: true})) })()`); !ok {
 		b.t.Fatal("there is no editor")
@@ -100,6 +100,14 @@ func TestDocument_IsWrittenPreviewedSavedComparedAndRestored(t *testing.T) {
 	b.shot("version")
 	b.click("=All versions")
 	b.arrive("Versions")
+	b.fill("[name=a]", "3")
+	b.fill("[name=b]", "1")
+	b.click("=Compare")
+	b.arrive("Versions 1 and 3")
+	b.until("the inserted line", "document.querySelectorAll('.diff ins').length > 0 && document.querySelector('.diff').innerText.includes('One other line.') && !document.querySelector('.diff').innerText.includes('One more line.')")
+	b.shot("version-compare")
+	b.click("=All versions")
+	b.arrive("Versions")
 	b.click("=Restore version 1")
 	b.see("dialog .primary")
 	b.shot("version-restore")
@@ -107,6 +115,9 @@ func TestDocument_IsWrittenPreviewedSavedComparedAndRestored(t *testing.T) {
 	b.arrive("Deploying")
 	b.read("version 4")
 	b.until("the first text", "!document.querySelector('.prose').innerText.includes('One other line.')")
+	b.click("=version 4")
+	b.arrive("Versions")
+	b.read("back to version 1")
 }
 
 // What was deleted is in the trash, comes back from there, or goes for good.

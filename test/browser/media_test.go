@@ -55,8 +55,8 @@ func TestMedia_DroppedChosenPastedAndShown(t *testing.T) {
 
 	address := b.writeDocument("Letter", "before\n")
 	b.open(address + "/edit")
-	b.see("[name=content]")
-	b.drop("[name=content]", "paste", "pasted.gif")
+	b.see(".cm-content")
+	b.drop(".cm-content", "paste", "pasted.gif")
 	b.until("the Markdown", "/!\\[pasted\\]\\(media:[0-9a-f-]{36}\\)/.test(document.querySelector('[name=content]').value)")
 	b.until("the preview", "document.querySelector('[data-preview-pane] .prose img')?.naturalWidth === 1")
 	b.click("=Save")
