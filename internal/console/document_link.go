@@ -14,7 +14,7 @@ import (
 // Limits of the documents that are offered.
 const (
 	mostLinked = 12 // documents that are shown; the path of each is read
-	readLinked = 50 // documents that are read, of which those with the words in the title come first
+	readLinked = 50 // documents that are read; those with the words in the title come first
 )
 
 // linkTarget is a document to link to.

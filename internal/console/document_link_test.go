@@ -11,7 +11,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-var offered = regexp.MustCompile(`<li data-id="[0-9a-f-]{36}" data-path="([^"]*)">([^<]*)</li>`)
+var offered = regexp.MustCompile(`<li dir="auto" data-id="[0-9a-f-]{36}" data-path="([^"]*)">([^<]*)</li>`)
 
 // offers returns the documents that the editor offers for a link, with their paths.
 func (w *town) offers(query url.Values) (out []string) {

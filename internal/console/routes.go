@@ -102,7 +102,7 @@ func (c *Console) allRoutes() []route {
 		get("/w/{workspace}/documents/new", docsWrite, c.newDocument),
 		post("/w/{workspace}/documents", docsWrite, c.createDocument, longForm, resumable),
 		post("/w/{workspace}/documents/preview", docsWrite, c.preview, longForm, readOnly, costly),
-		get("/w/{workspace}/documents/links", docsRead, c.linkTargets, costly),
+		get("/w/{workspace}/documents/links", docsRead, c.linkTargets),
 		get("/w/{workspace}/documents/{id}", docsRead, c.document, costly),
 		get("/w/{workspace}/documents/{id}/branch", docsRead, c.documentBranch),
 		get("/w/{workspace}/documents/{id}/linked", docsRead, c.linked, costly),

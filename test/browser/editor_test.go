@@ -248,7 +248,7 @@ func TestEditor_LinksDocuments(t *testing.T) {
 	b.holds(link)
 	b.ctrl("z")
 	b.holds(share)
-	b.do(chromedp.KeyEvent("z", chromedp.KeyModifiers(2|8)))
+	b.ctrl("y")
 	b.holds(link)
 	b.click("=Save")
 	b.arrive("Guide")

@@ -1,7 +1,7 @@
 // The outline of the text, and the preview that scrolls with it.
 import { ensureSyntaxTree, syntaxTree } from "@codemirror/language";
 
-// headings returns the headings of the text: where, of which level, and their words.
+// headings returns the headings of the text: where each begins, its level, and its words.
 export const headings = (state) => {
   const tree = ensureSyntaxTree(state, state.doc.length, 200) || syntaxTree(state), out = [];
   tree.iterate({ enter: (n) => {
