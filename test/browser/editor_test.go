@@ -254,7 +254,7 @@ func TestEditor_LinksDocuments(t *testing.T) {
 	b.arrive("Guide")
 	b.open(setup)
 	b.arrive("Set [up]")
-	b.click("=linked from")
+	b.click("=Linked from")
 	b.see("dialog #linked")
 	b.read("Guide")
 	b.shot("document-linked")
