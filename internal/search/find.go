@@ -1,7 +1,6 @@
 package search
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -75,8 +74,10 @@ func (v *View) changed(r *store.Reader) (map[id]sheaf.SearchType, error) {
 	if !found {
 		return nil, sheaf.Missing("workspace")
 	}
-	if goesOn, err := v.space.follows(r, v.ws, log); err != nil || !goesOn {
-		return nil, errors.Join(err, errBehindUnless(err))
+	if goesOn, err := v.space.follows(r, v.ws, log); err != nil {
+		return nil, err
+	} else if !goesOn {
+		return nil, errBehind
 	}
 	if log.Last-v.space.cursor > behindMost {
 		return nil, errBehind
@@ -89,14 +90,6 @@ func (v *View) changed(r *store.Reader) (map[id]sheaf.SearchType, error) {
 		}
 	}
 	return changed, err
-}
-
-// errBehindUnless returns errBehind if err is nil, and nil otherwise.
-func errBehindUnless(err error) error {
-	if err != nil {
-		return nil
-	}
-	return errBehind
 }
 
 // where limits a search to the records in a project, in folders, or both.

@@ -304,7 +304,7 @@ func (tx *Tx) PurgeDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (gone Pur
 	if err := tx.query(purgeTexts, func(r *row) { gone.Bytes += r.Int() }, ws, id); err != nil {
 		return gone, fmt.Errorf("remove the texts of document %s: %w", id, err)
 	}
-	if err := tx.unlinkMedia(ws, id); err != nil {
+	if err := tx.exec(unlinkMedia, ws, &id); err != nil {
 		return gone, fmt.Errorf("unlink the media of document %s: %w", id, err)
 	}
 	if err := tx.exec(purgeDocument, ws, id); err != nil {

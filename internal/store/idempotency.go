@@ -20,12 +20,6 @@ type Answer struct {
 	Body           []byte
 }
 
-// answerBytes returns the bytes that a stored answer counts in the workspace's quota: every text in
-// its row whose length a client controls.
-func answerBytes(o Once, a Answer) int64 {
-	return int64(len(o.Path) + len(o.Key) + len(a.Location) + len(a.ETag) + len(a.Body))
-}
-
 const selectOnce = `
 SELECT CASE WHEN created_at > $5 THEN 1 ELSE 0 END, bytes, body_hash, status, location, etag, body
 FROM idempotency_keys
@@ -63,7 +57,8 @@ DO UPDATE SET body_hash = excluded.body_hash, status = excluded.status, location
 // Remember keeps the answer and counts it in w.Kept. It replaces an expired answer to the same key,
 // whose bytes Remembered returned in this transaction. The caller saves w, which it has locked.
 func (tx *Tx) Remember(w *sheaf.Workspace, o Once, a Answer, expired int64, now time.Time) error {
-	n := answerBytes(o, a)
+	// Every text in the row whose length a client controls counts in the workspace's quota.
+	n := int64(len(o.Path) + len(o.Key) + len(a.Location) + len(a.ETag) + len(a.Body))
 	w.Kept += n - expired
 	return tx.exec(insertOnce, w.ID, o.Method, o.Path, o.Key, o.BodyHash, a.Status, a.Location, a.ETag, string(a.Body), now, n)
 }

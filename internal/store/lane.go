@@ -282,7 +282,9 @@ func (tx *Tx) switchLane(l *lane, active bool) error {
 	if err != nil {
 		return err
 	}
-	l.passAll(given)
+	// Count the rows above the cursor as held: the cursor is about to move past them.
+	l.holds += given - l.taken
+	l.taken = given
 	l.active, l.cursor = true, end
 	if l.heldTo = &l.cursor; l.heldFrom != nil && *l.heldFrom > l.cursor {
 		l.heldFrom, l.heldTo = nil, nil

@@ -170,11 +170,6 @@ UPDATE media
 SET document_id = NULL, revision = revision + 1
 WHERE ws = $1 AND document_id = $2`
 
-// unlinkMedia removes the media of a purged document from it.
-func (tx *Tx) unlinkMedia(ws sheaf.WorkspaceID, id sheaf.DocumentID) error {
-	return tx.exec(unlinkMedia, ws, &id)
-}
-
 const (
 	othersOfBytes = `
 SELECT COUNT(*)

@@ -93,8 +93,6 @@ func (n *Note) add(m Note) {
 	n.Changed = append(n.Changed, m.Changed...)
 }
 
-func (n *Note) empty() bool { return !n.urgent() && !n.Recorded }
-
 // urgent reports whether other nodes act on the note. Otherwise it only updates pages.
 func (n *Note) urgent() bool {
 	return n.Events || n.Deliveries || n.Subscriptions || n.Credentials || n.Sessions
@@ -326,7 +324,7 @@ func (s *Store) OnCommit(listen func(Note)) {
 }
 
 func (s *Store) announce(n Note) {
-	if n.empty() {
+	if !n.urgent() && !n.Recorded {
 		return
 	}
 	s.mu.RLock()
