@@ -112,6 +112,8 @@ var spanning = map[string][]string{
 		"FROM (SELECT due FROM deliveries",   // a metric
 		"WHERE l.held_from IS NOT NULL OR l.active = 1 AND EXISTS",
 		"SELECT COALESCE(SUM(open), 0) FROM leases", // a metric
+		"FROM invitations WHERE invited_by = $1",    // of a user who is erased
+		"FROM invitations WHERE email_folded = $1",
 	},
 	"lookup": {
 		"k.hash = $1", "k.hash = {hash}",
