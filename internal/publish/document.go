@@ -83,7 +83,8 @@ func (v *visit) showDocument(id sheaf.DocumentID, raw string) error {
 	var left bool
 	data.ID, left = text.Titled(d.Title)
 	data.Titled = !left && titled(text, d.Title)
-	l := layout{Title: d.Title, Description: described(d.Description, text.Opening()), URL: v.share.URL, Listed: v.listed(), Brand: v.brandOf(d.Branding)}
+	l := layout{Title: d.Title, Description: described(d.Description, text.Opening()), URL: v.share.URL, Listed: v.listed(), Brand: v.brandOf(d.Branding),
+		Icon: v.iconOf(d.Project, d.Branding), Picture: v.pictureOf(d.Branding, d.ID, text)}
 	if d.Project != nil {
 		l.Home, l.Project, l.URL = v.home(), d.Project.Name, v.share.URL+"/"+string(d.ID)
 		data.Place, data.Tree = placeOf(d.Tree, d.ID, int64(len(d.Tree)) == d.Project.DocumentCount), v.navigation(d.Tree, d.ID)

@@ -84,7 +84,8 @@ func (v *visit) project() error {
 	}
 	data := projectPage{SharedProject: p, Home: v.home(), List: list,
 		Pages: pagesOf(n, documentsPerPage, p.Documents.Total, func(page int) string { return fmt.Sprintf("%s?page=%d", v.home(), page) })}
-	l := layout{Title: p.Name, Description: described(p.Description, ""), URL: v.share.URL, Listed: v.listed(), Home: v.home(), Project: p.Name, Brand: v.brandOf(p.Branding)}
+	l := layout{Title: p.Name, Description: described(p.Description, ""), URL: v.share.URL, Listed: v.listed(), Home: v.home(), Project: p.Name, Brand: v.brandOf(p.Branding),
+		Icon: v.iconOf(&p.Project, p.Branding), Picture: v.pictureOf(p.Branding, "", nil)}
 	body, err := v.page("project", l, data)
 	if err != nil {
 		return err

@@ -60,7 +60,8 @@ func (v *visit) search() error {
 	data.Pages = pagesOf(n, hitsPerPage, page.Total, func(page int) string {
 		return fmt.Sprintf("%s/search?q=%s&page=%d", v.home(), url.QueryEscape(words), page)
 	})
-	l := layout{Title: "Search in " + project.Name, Home: v.home(), Project: project.Name, Query: words, Brand: v.brandOf(project.Branding)}
+	l := layout{Title: "Search in " + project.Name, Home: v.home(), Project: project.Name, Query: words, Brand: v.brandOf(project.Branding),
+		Icon: v.iconOf(&project.Project, project.Branding)}
 	body, err := v.page("search", l, data)
 	if err != nil {
 		return err

@@ -119,6 +119,17 @@ func (p *Page) Documents() []string { return p.ids(documentAddress) }
 // Media returns the ids of the media that the page refers to, each once, sorted.
 func (p *Page) Media() []string { return p.ids(mediaAddress) }
 
+// Picture returns the id of the first medium that the page shows as a picture, and the text that stands
+// for it, escaped for HTML. id is "" if the page shows none.
+func (p *Page) Picture() (id, alt string) {
+	for _, m := range p.marks {
+		if m.picture != nil {
+			return m.id, m.picture.alt
+		}
+	}
+	return "", ""
+}
+
 func (p *Page) ids(kind addressKind) (ids []string) {
 	for _, m := range p.marks {
 		if m.kind == kind {
