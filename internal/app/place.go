@@ -47,7 +47,12 @@ func (w *work) addPlaces(at *sheaf.Places, payload sheaf.Record) error {
 	case *sheaf.Medium:
 		return w.addDocument(at, r.DocumentID)
 	case *sheaf.Share:
-		if r.ResourceType == sheaf.ShareOfProject {
+		switch r.ResourceType {
+		case sheaf.ShareOfFolder:
+			at.Resources = append(at.Resources, r.ResourceID)
+			id := sheaf.FolderID(r.ResourceID)
+			return w.addFolder(at, &id)
+		case sheaf.ShareOfProject:
 			at.Resources = append(at.Resources, r.ResourceID)
 			id := sheaf.ProjectID(r.ResourceID)
 			return w.addProject(at, &id)

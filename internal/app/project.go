@@ -197,6 +197,9 @@ func (w *work) changeProject(before sheaf.Project, in sheaf.ProjectChange, match
 	if err := p.Metadata.Check(); err != nil {
 		return before, err
 	}
+	if err := w.mayShowProject(before, p); err != nil {
+		return before, err
+	}
 	if err := w.projectIsOnly(p); err != nil {
 		return before, err
 	}

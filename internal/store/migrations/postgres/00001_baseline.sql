@@ -384,7 +384,7 @@ CREATE TABLE versions (
 CREATE TABLE shares (
   ws INTEGER NOT NULL REFERENCES workspaces (ws),
   id UUID NOT NULL,
-  resource_type BIGINT NOT NULL, -- 1: a document, 2: a project
+  resource_type BIGINT NOT NULL, -- 1: a document, 2: a project, 3: a folder
   resource_id UUID NOT NULL,
   token TEXT COLLATE "C" NOT NULL, -- the secret part of the address
   password_hash TEXT, -- NULL: readers need no password
@@ -401,7 +401,7 @@ CREATE TABLE shares (
 );
 CREATE UNIQUE INDEX shares_by_token ON shares (token); -- a reader's request
 CREATE INDEX shares_in_order ON shares (ws, number); -- the list
-CREATE INDEX shares_of ON shares (ws, resource_id, number); -- the shares of a document or project
+CREATE INDEX shares_of ON shares (ws, resource_id, number); -- the shares of a document, project or folder
 CREATE INDEX shares_with_branding ON shares (ws, branding_id, number) WHERE branding_id IS NOT NULL; -- those of a branding that is deleted
 
 -- ===== Media =====
