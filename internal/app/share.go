@@ -66,10 +66,7 @@ func (a *App) CreateShare(ctx context.Context, c Caller, in sheaf.ShareChange) (
 
 func (w *work) createShare(in sheaf.ShareChange, passwordHash string) (sheaf.Share, error) {
 	s := in.Apply(sheaf.Share{ResourceType: sheaf.Shareable(in.ResourceType.Value), ResourceID: in.ResourceID.Value, PasswordHash: passwordHash})
-	if err := w.shareableExists(s); err != nil {
-		return s, err
-	}
-	if err := w.brandingExists(s.BrandingID); err != nil {
+	if err := firstMissing(w.shareableExists(s), w.brandingExists(s.BrandingID)); err != nil {
 		return s, err
 	}
 	// Checked here and not before: if the request is repeated after the share expired, it still

@@ -47,9 +47,9 @@ var (
 		return known(api.Media.All(ctx, client.MediumFilter{}), func(v client.Medium) Known { return Known{v.ID, v.Filename} })
 	}}
 	// The records that can be shared.
-	shareable = noun{"document or a project", "documents and projects", "search", func(ctx context.Context, api *client.Client, text string) iter.Seq2[Known, error] {
+	shareable = noun{"document, project or folder", "documents, projects and folders", "search", func(ctx context.Context, api *client.Client, text string) iter.Seq2[Known, error] {
 		return func(yield func(Known, error) bool) {
-			for _, n := range []noun{documents, projects} {
+			for _, n := range []noun{documents, projects, folders} {
 				for v, err := range n.find(ctx, api, text) {
 					if !yield(v, err) {
 						return

@@ -47,6 +47,10 @@ func (v *visit) entries(events []sheaf.Event) ([]entry, error) {
 				var p sheaf.ProjectDetail
 				p, err = a.Project(ctx, v.caller, sheaf.ProjectID(id))
 				e.What = p.Name
+			case sheaf.ShareOfFolder:
+				var f sheaf.Folder
+				f, err = a.Folder(ctx, v.caller, sheaf.FolderID(id))
+				e.What = f.Name
 			}
 			if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
 				return nil, err
@@ -93,7 +97,7 @@ func readEntry(e sheaf.Event, names people) entry {
 		What: cmp.Or(b.Payload.Name, b.Payload.Title, b.Payload.Filename)}
 	switch shows := b.Payload.ResourceType; {
 	case e.Type.Resource() != "share":
-	case shows == sheaf.ShareOfDocument, shows == sheaf.ShareOfProject:
+	case shows == sheaf.ShareOfDocument, shows == sheaf.ShareOfProject, shows == sheaf.ShareOfFolder:
 		out.shows, out.shownID = shows, b.Payload.ResourceID
 		out.Did += " of the " + string(shows)
 	}

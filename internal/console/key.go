@@ -57,7 +57,7 @@ var allows = map[sheaf.Scope]string{
 	sheaf.MediaRead:      "see and download media",
 	sheaf.MediaWrite:     "upload, change and delete media",
 	sheaf.SharesRead:     "see shares, with their addresses, which anyone can open",
-	sheaf.SharesWrite:    "publish documents and projects that the key can read, and stop publishing them",
+	sheaf.SharesWrite:    "publish documents, projects and folders that the key can read, and stop publishing them",
 	sheaf.BrandingsRead:  "see brandings",
 	sheaf.BrandingsWrite: "make, change, move and delete brandings",
 	sheaf.WebhooksRead:   "see webhooks and the results of deliveries",

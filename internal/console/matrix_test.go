@@ -108,6 +108,8 @@ GET /w/{workspace}/documents/{id}/share: shares:read member
 POST /w/{workspace}/documents/{id}/share: shares:write editor
 GET /w/{workspace}/projects/{id}/share: shares:read member
 POST /w/{workspace}/projects/{id}/share: shares:write editor
+GET /w/{workspace}/folders/{id}/share: shares:read member
+POST /w/{workspace}/folders/{id}/share: shares:write editor
 POST /w/{workspace}/shares/{id}: shares:write editor
 POST /w/{workspace}/shares/{id}/delete: shares:write editor
 GET /w/{workspace}/trash: documents:read member

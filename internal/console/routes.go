@@ -121,6 +121,8 @@ func (c *Console) allRoutes() []route {
 		post("/w/{workspace}/documents/{id}/share", sharesWrite, makeShare(sheaf.ShareOfDocument), resumable),
 		get("/w/{workspace}/projects/{id}/share", sharesRead, showShares(sheaf.ShareOfProject)),
 		post("/w/{workspace}/projects/{id}/share", sharesWrite, makeShare(sheaf.ShareOfProject), resumable),
+		get("/w/{workspace}/folders/{id}/share", sharesRead, showShares(sheaf.ShareOfFolder)),
+		post("/w/{workspace}/folders/{id}/share", sharesWrite, makeShare(sheaf.ShareOfFolder), resumable),
 		post("/w/{workspace}/shares/{id}", sharesWrite, c.updateShare, resumable),
 		post("/w/{workspace}/shares/{id}/delete", sharesWrite, c.deleteShare),
 

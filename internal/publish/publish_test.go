@@ -663,14 +663,21 @@ func TestWalk_ReachesWhatIsShownAndNothingElse(t *testing.T) {
 		second := w.make("documents", fields{"title": "Shown second", "project_id": p, "content": "Back to [first](document:" + first + "). words ![](media:" + picture + ")"})
 		trashed := w.make("documents", fields{"title": "CANARY trashed", "project_id": p, "content": "CANARY text words"})
 		folder := w.make("folders", fields{"name": "CANARY folder", "entity_type": "project"})
+		site := w.make("folders", fields{"name": "Shown folder", "entity_type": "project"})
+		below := w.make("folders", fields{"name": "Shown below", "entity_type": "project", "parent_id": site})
+		filed := w.make("projects", fields{"name": "Shown filed", "folder_id": below})
+		third := w.make("documents", fields{"title": "Shown third", "project_id": filed, "content": "To [hidden](document:" + hidden + "). words ![](media:" + picture + ")"})
+		w.make("projects", fields{"name": "CANARY filed", "folder_id": folder})
 		w.c.DELETE("/api/v1/documents/"+trashed).Want(w.T, 204)
 		other, _ := w.share("document", hidden)
 		share, project := w.share("project", p, fields{"branding_id": look})
 		_, document := w.share("document", second)
-		ids := []string{p, q, hidden, loose, first, second, trashed, folder, other, share, picture, logo, secret, otherLogo, look, otherLook, string(w.ws.ID), string(w.ws.Owner)}
+		_, whole := w.share("folder", site, fields{"branding_id": look})
+		ids := []string{site, below, filed, third, p, q, hidden, loose, first, second, trashed, folder, other, share, picture, logo, secret, otherLogo, look, otherLook, string(w.ws.ID), string(w.ws.Owner)}
 		for root, shown := range map[string][]string{
 			project:  {"", "/" + first, "/" + second, "/search?q=words", "/" + second + "/media/" + picture, "/logo?of=" + logo},
 			document: {"", "/" + second + "/media/" + picture},
+			whole:    {"", "/" + below, "/" + filed, "/" + third, "/search?q=words", "/" + third + "/media/" + picture, "/logo?of=" + logo},
 		} {
 			want := map[string]bool{}
 			for _, s := range shown {

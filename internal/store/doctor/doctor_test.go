@@ -167,8 +167,12 @@ var plants = []plant{
 		`UPDATE shares SET resource_id = {nowhere} WHERE ws = {n} AND listed = 1`}},
 	{check: "share resource: of another kind", sql: []string{
 		`UPDATE events SET body = replace(body, '"resource_type":"document"', '"resource_type":"project"')
-		 WHERE ws = {n} AND resource_id = (SELECT id FROM shares s WHERE s.ws = {n} AND s.listed = 0)`,
-		`UPDATE shares SET resource_type = 2 WHERE ws = {n} AND listed = 0`}},
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM shares s WHERE s.ws = {n} AND s.listed = 0 AND s.resource_type = 1)`,
+		`UPDATE shares SET resource_type = 2 WHERE ws = {n} AND resource_type = 1`}},
+	{check: "share resource: a folder of another kind", sql: []string{
+		`UPDATE events SET body = replace(body, {text}(SELECT id FROM folders WHERE ws = {n} AND name = 'Top'){end}, {text}(SELECT id FROM folders WHERE ws = {n} AND name = 'Brand'){end})
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM shares s WHERE s.ws = {n} AND s.resource_type = 3)`,
+		`UPDATE shares SET resource_id = (SELECT id FROM folders WHERE ws = {n} AND name = 'Brand') WHERE ws = {n} AND resource_type = 3`}},
 	{check: "share branding", sql: []string{
 		`UPDATE events SET body = replace(body, '"branding_id":null', '"branding_id":"{lost}"')
 		 WHERE ws = {n} AND resource_id = (SELECT id FROM shares s WHERE s.ws = {n} AND s.listed = 1)`,
@@ -389,6 +393,7 @@ func populate(t *testing.T, c *apitest.Client, url string) {
 	share := id("/api/v1/shares", object{"resource_type": "project", "resource_id": filed})
 	c.PATCH("/api/v1/shares/"+share, object{"listed": true}).Want(t, 200)
 	id("/api/v1/shares", object{"resource_type": "document", "resource_id": strings.TrimPrefix(written, "/api/v1/documents/")})
+	id("/api/v1/shares", object{"resource_type": "folder", "resource_id": top})
 	gone := id("/api/v1/documents", object{"title": "Gone", "project_id": doomed})
 	id("/api/v1/documents", object{"title": "Unlinked", "project_id": doomed})
 	c.DELETE("/api/v1/documents/"+gone).Want(t, 204)
@@ -536,7 +541,7 @@ func TestDoctor_MoreThanThePlanIsInformation(t *testing.T) {
 			told = append(told, f.Text)
 		})
 		want := []string{"it has 1 live API keys, the free plan includes 0", "it has 2 webhook subscriptions, the free plan includes 0",
-			"it has 2 shares, the free plan includes 0",
+			"it has 3 shares, the free plan includes 0",
 			"it has 2 brandings, the free plan includes none", "it has 1 branding folders, the free plan includes none", "it has 3 project folders, the free plan includes none"}
 		slices.Sort(want)
 		if slices.Sort(told); err != nil || !slices.Equal(told, want) {
