@@ -87,3 +87,32 @@ func TestShare_WhoMay(t *testing.T) {
 		t.Errorf("on the free plan: %s", body)
 	}
 }
+
+// D110, D185a: a folder of projects is shared by its page, and with others that are selected; a folder
+// of another kind is not.
+func TestShare_OfAFolderByForms(t *testing.T) {
+	w := newTown(t)
+	page := w.ask(http.MethodGet, w.address("/w/{workspace}/folders/{id}"), w.owner).Body.String()
+	if !strings.Contains(page, "/folders/"+w.ids["folders"]+`/share" data-dialog>Share</a>`) {
+		t.Error("the page of a folder does not lead to its links")
+	}
+	made := w.send("/w/{workspace}/folders/{id}/share", url.Values{"listed": {"yes"}})
+	all := w.shares()
+	s := all[len(all)-1]
+	if made.Code != http.StatusSeeOther || s.ResourceType != sheaf.ShareOfFolder || s.ResourceID != w.ids["folders"] || !s.Listed {
+		t.Fatalf("made %d %+v", made.Code, s)
+	}
+	page = w.ask(http.MethodGet, made.Header().Get("Location"), w.owner).Body.String()
+	for _, want := range []string{s.URL, "all projects in this folder and below it", "Make another link"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q: %s", want, page)
+		}
+	}
+	activity := w.ask(http.MethodGet, w.address("/w/{workspace}/activity"), w.owner).Body.String()
+	if !strings.Contains(activity, "of the folder") {
+		t.Error("the activity does not tell what was shared")
+	}
+	if got := w.ask(http.MethodGet, w.address("/w/{workspace}/selection/share")+"?item=folder:"+w.ids["folders"], w.owner); got.Code != http.StatusOK {
+		t.Errorf("selecting a folder to share: %d %s", got.Code, got.Body)
+	}
+}

@@ -101,6 +101,65 @@ func TestShare_TreeOfAProject(t *testing.T) {
 	}
 }
 
+// D185a: a folder is shared by a button, and what the link leads to is read as a site: folders, projects
+// and documents as navigation, previous and next through all of them, and links from one project to
+// another; by day and by night and on a phone.
+func TestShare_OfAFolderIsASite(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	made := func(noun string, body map[string]any) string { return s.created("/api/v1/"+noun, body, "id") }
+	site := made("folders", map[string]any{"name": "Handbooks", "entity_type": "project"})
+	below := made("folders", map[string]any{"name": "For operators", "entity_type": "project", "parent_id": site})
+	running := made("projects", map[string]any{"name": "Running it", "folder_id": below, "description": "From the first start to the last backup."})
+	writing := made("projects", map[string]any{"name": "Writing", "folder_id": site, "description": "How documents are written."})
+	install := made("documents", map[string]any{"title": "Install", "project_id": running, "content": sample + "\n## And then\n\nMore.\n\n## In the end\n\nEnough.\n"})
+	debian := made("documents", map[string]any{"title": "On Debian", "project_id": running, "parent_id": install, "content": "Take the package."})
+	first := made("documents", map[string]any{"title": "First steps", "project_id": writing, "content": "[Install it](document:" + install + ") first."})
+	b.open(s.URL + "/")
+	b.clickAway("=Handbooks")
+	b.arrive("Handbooks")
+	b.click("=Share")
+	b.see("dialog [name=listed]")
+	b.click("=Make the link")
+	b.see("dialog .shares .secret code")
+	b.accessible("the dialog with the link of a folder")
+	b.picture("share-folder-made")
+	link, _ := ask[string](b, `document.querySelector("dialog .shares code").textContent`)
+
+	b.open(link)
+	b.see(".contents")
+	b.readable("share-folder")
+	b.clickAway(".contents a[href$='" + below + "']")
+	b.until("the folder below", `document.querySelector("h1").textContent === "For operators"`)
+	b.readable("share-folder-below")
+	b.clickAway(".contents a[href$='" + running + "']")
+	b.until("the project", `document.querySelector("h1").textContent === "Running it"`)
+	b.readable("share-folder-project")
+	b.clickAway(".neighbours .next")
+	b.see(".prose table")
+	b.readable("share-folder-document")
+	b.printed("share-folder-document")
+	b.open(link + "/" + debian)
+	b.clickAway(".neighbours .next")
+	b.until("the next project", `document.querySelector("h1").textContent === "First steps"`)
+	b.clickAway(".prose a[href$='" + install + "']")
+	b.see(".path")
+	b.open(link + "/search?q=install")
+	b.see(".hits i")
+	b.readable("share-folder-search")
+	b.open(link + "/" + first)
+	b.phone()
+	b.until("the navigation is folded away", `!document.querySelector(".tree").checkVisibility()`)
+	b.click("=Pages")
+	b.until("the navigation is open", `document.querySelector(".tree").checkVisibility()`)
+	b.accessible("the navigation of a folder on a phone")
+	b.save("share-folder-phone-open")
+	if scripts, _ := ask[float64](b, "document.scripts.length"); scripts != 0 {
+		t.Errorf("the page has %v scripts", scripts)
+	}
+}
+
 // readable takes pictures of a page for readers, in light, in dark and on a phone. It must be accessible
 // in all of them.
 func (b *tab) readable(name string) {
