@@ -103,7 +103,7 @@ func TestShare_RefusedFields(t *testing.T) {
 			c.PATCH(at(shares, id), `{`+field+`}`).WantError(t, 400, "VALIDATION_ERROR", name)
 			c.POST(shares, `{"resource_type":"project","resource_id":"`+p+`",`+field+`}`).WantError(t, 400, "VALIDATION_ERROR", name)
 		}
-		for body, name := range map[string]string{`{}`: "resource_type", `{"resource_type":"folder","resource_id":"` + p + `"}`: "resource_type",
+		for body, name := range map[string]string{`{}`: "resource_type", `{"resource_type":"branding","resource_id":"` + p + `"}`: "resource_type",
 			`{"resource_type":"project"}`: "resource_id", `{"resource_type":"project","resource_id":null}`: "resource_id", `{"resource_type":"project","resource_id":"x"}`: "resource_id"} {
 			c.POST(shares, body).WantError(t, 400, "VALIDATION_ERROR", name)
 		}
