@@ -198,7 +198,7 @@ func (w *work) authorizeStored(needs need) error {
 	if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
 		return err
 	}
-	if err != nil || !k.Live(w.now) {
+	if err != nil || !k.Live(w.now) || !k.Takes(c.Key.Rotation, w.now) {
 		return errNoKey
 	}
 	c.Key = k

@@ -31,7 +31,7 @@ func (a *App) Erased(ctx context.Context, c Caller, ids []sheaf.UserID) (map[she
 
 // SetRole changes a member's role. It also ends what the member created and may no longer create:
 // the invitations of someone who is no longer an owner, and the keys of someone who becomes an
-// editor or a member. It returns NotFound for a user who is not a member, and Conflict if the workspace would
+// editor or a member, unless they belong to the workspace. It returns NotFound for a user who is not a member, and Conflict if the workspace would
 // have no owner.
 func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.Role, was sheaf.Opt[sheaf.Role]) error {
 	return do(ctx, a, c, owner, nil, func(w *work) error {
@@ -64,7 +64,7 @@ func (w *work) endBeyond(u sheaf.UserID, role sheaf.Role) error {
 	return w.RevokeKeysOf(w.ws.ID, u, w.now)
 }
 
-// RemoveMember ends a membership, the member's keys in this workspace and the invitations that they
+// RemoveMember ends a membership, the member's own keys in this workspace and the invitations that they
 // created. Owners may remove anyone, others only themselves. It returns Conflict for the last
 // owner.
 func (a *App) RemoveMember(ctx context.Context, c Caller, u sheaf.UserID) error {

@@ -146,6 +146,8 @@ POST /w/{workspace}/deliveries/{id}/redeliver: webhooks:write admin
 GET /w/{workspace}/keys: keys:read member
 GET /w/{workspace}/keys/new: keys:write admin
 POST /w/{workspace}/keys: keys:write admin
+GET /w/{workspace}/keys/{id}/rotate: keys:write admin
+POST /w/{workspace}/keys/{id}/rotate: keys:write admin
 GET /w/{workspace}/keys/{id}/revoke: keys:write admin
 POST /w/{workspace}/keys/{id}/revoke: keys:write admin
 GET /w/{workspace}/activity: events:read member

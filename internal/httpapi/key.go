@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"time"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
@@ -12,6 +13,10 @@ func createdKey(k sheaf.NewKey) answer {
 	return answer{status: http.StatusCreated, body: sheaf.AppendJSON(nil, &k), location: "/api/v1/api-keys"}
 }
 
+func rotatedKey(k sheaf.NewKey) answer {
+	return answer{status: http.StatusOK, body: sheaf.AppendJSON(nil, &k)}
+}
+
 // newKey reads the body of a new key.
 func newKey(in *strict.Fields) (app.NewKey, error) {
 	name := in.Text("name")
@@ -20,7 +25,25 @@ func newKey(in *strict.Fields) (app.NewKey, error) {
 	}
 	scopes, err := sheaf.ParseScopes(in.Texts("scopes").Value)
 	in.Refuse(err)
+	if owner := in.Text("owner"); owner.Given() && owner.Value != sheaf.OwnerUser {
+		in.Refuse(sheaf.InvalidField("owner", "owner: a key of the workspace is made in the console or by the command line: leave it out"))
+	}
 	return app.NewKey{Name: name.Value, Scopes: scopes, ExpiresAt: in.Time("expires_at").Pointer()}, in.Err()
+}
+
+// rotateKey answers POST /api/v1/api-keys/{id}/rotate.
+func (s *Server) rotateKey(x *exchange, in *strict.Fields) (answer, error) {
+	id, err := pathID[sheaf.KeyID](x)
+	if err != nil {
+		return answer{}, err
+	}
+	grace := in.Int("grace_seconds", 0, int64(sheaf.MaxKeyGrace/time.Second))
+	if err := in.Err(); err != nil {
+		return answer{}, err
+	}
+	return once(x, rotatedKey, func(c app.Caller) (sheaf.NewKey, error) {
+		return s.App.RotateKey(x.Request.Context(), c, id, time.Duration(grace.Value)*time.Second)
+	})
 }
 
 // revokeKey answers DELETE /api/v1/api-keys/{id}.

@@ -300,7 +300,7 @@ func (s *Store) PaidKeys(ctx context.Context, hashes []sheaf.KeyHash, now time.T
 	found = make(map[sheaf.KeyHash]bool, len(hashes))
 	for _, hash := range hashes {
 		c, err := s.Credential(ctx, hash)
-		if err == nil && c.Plan.Paid() && c.Key.Live(now) {
+		if err == nil && c.Plan.Paid() && c.Live(now) {
 			found[hash] = true
 		} else if err != nil && sheaf.KindOf(err) != sheaf.Unauthorized {
 			return nil, err

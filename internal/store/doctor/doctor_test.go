@@ -44,6 +44,9 @@ var plants = []plant{
 	{check: "erased user", sql: []string{
 		`INSERT INTO users (id, name, password_hash, created_at, erased_at) VALUES ({id}, 'erased user', '', 1, 2)`,
 		`INSERT INTO members (ws, user_id, role, created_at) VALUES ({n}, {id}, 'member', 1)`}},
+	{check: "key owner", sql: []string{`UPDATE api_keys SET owner = 'nobody' WHERE ws = {n}`}},
+	{check: "key rotation: without an end", sql: []string{`UPDATE api_keys SET old_hash = hash, rotation = 1 WHERE ws = {n}`}},
+	{check: "key rotation: never rotated", sql: []string{`UPDATE api_keys SET old_hash = hash, old_until = 1 WHERE ws = {n}`}},
 	{check: "count: projects", sql: []string{`UPDATE workspaces SET projects = projects + 1 WHERE ws = {n}`}},
 	{check: "count: brandings", sql: []string{`UPDATE workspaces SET brandings = brandings + 1 WHERE ws = {n}`}},
 	{check: "count: documents", sql: []string{`UPDATE workspaces SET documents = documents - 1 WHERE ws = {n}`}},

@@ -23,6 +23,7 @@ Font = Literal["system", "serif", "mono"]
 ForbiddenCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "QUOTA_REACHED"]
 GenerationEventType = Literal["generation.started", "generation.completed", "generation.failed"]
 HitType = Literal["project", "folder", "document"]
+KeyOwner = Literal["user", "workspace"]
 KeyRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "KEY_LIMIT_REACHED"]
 NullableFont = Literal["system", "serif", "mono", None]
 Plan = Literal["pro", "business"]
@@ -605,6 +606,7 @@ class Key(TypedDict):
     id: str
     last_used_at: str | None
     name: str
+    owner: KeyOwner
     prefix: str
     scopes: list[Scope]
     user_id: str
@@ -660,6 +662,10 @@ class KeyPage(TypedDict):
 class KeyRefusedError(TypedDict):
     code: KeyRefusedCode
     error: str
+
+
+class KeyRotation(TypedDict):
+    grace_seconds: NotRequired[int | None]
 
 
 class KeyWithSecret(Key):

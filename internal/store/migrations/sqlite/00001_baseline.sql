@@ -141,6 +141,10 @@ CREATE TABLE api_keys (
   name TEXT NOT NULL,
   prefix TEXT NOT NULL, -- the beginning of the key, which lists show
   hash BLOB NOT NULL UNIQUE, -- of the key, by which requests find it
+  owner TEXT NOT NULL DEFAULT 'user', -- user, or workspace: then it outlives the membership of user_id
+  rotation BIGINT NOT NULL DEFAULT 0, -- how often the key got a new secret
+  old_hash BLOB, -- of the previous secret, which works until old_until
+  old_until BIGINT,
   scopes TEXT NOT NULL, -- separated by commas
   expires_at BIGINT,
   revoked_at BIGINT,
@@ -154,6 +158,8 @@ CREATE INDEX api_keys_by_creation ON api_keys (ws, created_at); -- the limit on 
 CREATE INDEX api_keys_live ON api_keys (ws, number) WHERE revoked_at IS NULL; -- the list
 CREATE INDEX api_keys_by_revocation ON api_keys (revoked_at) WHERE revoked_at IS NOT NULL; -- for the sweep
 CREATE INDEX api_keys_by_expiry ON api_keys (expires_at) WHERE expires_at IS NOT NULL; -- for the sweep
+CREATE UNIQUE INDEX api_keys_by_old_hash ON api_keys (old_hash) WHERE old_hash IS NOT NULL; -- requests with a previous secret
+CREATE INDEX api_keys_by_old_until ON api_keys (old_until) WHERE old_until IS NOT NULL; -- for the sweep
 
 -- Answers to requests with an Idempotency-Key, sent again if the request is repeated.
 CREATE TABLE idempotency_keys (
