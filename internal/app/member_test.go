@@ -379,3 +379,49 @@ func TestInvitation_NotIntoAPersonalWorkspace(t *testing.T) {
 		wantKind(t, "inviting", err, sheaf.Conflict)
 	})
 }
+
+// D207: a key of the workspace outlives the rights, the membership and the account of its maker. A
+// user's own key does not.
+func TestKey_OfTheWorkspaceOutlivesItsMaker(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		in, _ := ada(t, a)
+		n, _ := signIn(t, a, in)
+		owner := caller(t, a, n.Token)
+		bob := invited(t, a, owner, "bob@example.com", sheaf.Admin)
+		key := func(ofWorkspace bool) string {
+			t.Helper()
+			k, err := a.CreateKey(t.Context(), bob, NewKey{Name: "k", Scopes: sheaf.AllScopes, OfWorkspace: ofWorkspace})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return *k.Secret
+		}
+		use := func(secret string) error {
+			c, err := a.Authenticate(t.Context(), secret)
+			if err != nil {
+				return err
+			}
+			_, err = a.CreateProject(t.Context(), Caller{Workspace: c.Workspace, User: c.Key.UserID, Key: c.Key}, sheaf.ProjectChange{Name: sheaf.Some("p")})
+			return err
+		}
+		own, stays := key(false), key(true)
+		for _, end := range []struct {
+			what string
+			do   func() error
+		}{
+			{"is an editor", func() error {
+				return a.SetRole(t.Context(), owner, bob.User, sheaf.Editor, sheaf.Opt[sheaf.Role]{})
+			}},
+			{"is removed", func() error { return a.RemoveMember(t.Context(), owner, bob.User) }},
+			{"is erased", func() error { _, err := a.Operator().EraseUser(t.Context(), "bob@example.com"); return err }},
+		} {
+			if err := end.do(); err != nil {
+				t.Fatal(err)
+			}
+			wantKind(t, "the own key of somebody who "+end.what, use(own), sheaf.Unauthorized)
+			if err := use(stays); err != nil {
+				t.Errorf("the key of the workspace, when its maker %s: %v", end.what, err)
+			}
+		}
+	})
+}

@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
 	"sheaf.dev/client"
+	"sheaf.dev/internal/sheaf"
 )
 
 type keysCommands struct {
@@ -32,12 +34,15 @@ func (c *keysList) Run(ctx context.Context, p *Program) error {
 type keysCreate struct {
 	apiCommand
 	Name    string        `arg:"" help:"Name, 1 to 100 characters."`
-	Scopes  []string      `required:"" placeholder:"a,b,c" complete:"scopes" help:"Some of the scopes of the key at hand: ${scopes}. events:read and webhooks:write expose all of a workspace's content."`
+	Scopes  []string      `required:"" placeholder:"all|a,b,c" complete:"scopes" help:"all, or some of the scopes of the key at hand: ${scopes}. events:read and webhooks:write expose all of a workspace's content."`
 	Expires time.Duration `placeholder:"24h" help:"How long the key is valid; by default without end."`
 }
 
 func (c *keysCreate) Run(ctx context.Context, p *Program) error {
 	in := client.NewKey{Name: c.Name, Scopes: c.Scopes}
+	if slices.Equal(c.Scopes, []string{"all"}) {
+		in.Scopes = sheaf.AllScopes.Strings()
+	}
 	if c.Expires != 0 {
 		at := p.Now().Add(c.Expires)
 		in.ExpiresAt = &at

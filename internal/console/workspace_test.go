@@ -2,6 +2,9 @@ package console
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -98,4 +101,49 @@ func TestSteps_AreTickedOff(t *testing.T) {
 	w.wantIn(get(w.owner), true, "4 of 5 done")
 	w.must(w.a.TouchKeys(t.Context(), []app.KeyUse{{Workspace: w.caller.Workspace, Key: sheaf.KeyID(w.ids["keys"]), At: time.Now()}}))
 	w.wantIn(get(w.owner), false, "First steps")
+}
+
+// D207: a person makes a key of the workspace by the form, and rotates it. Each secret is shown once.
+func TestKeys_OfTheWorkspaceInTheConsole(t *testing.T) {
+	w := newTown(t)
+	post := func(path string, form url.Values) string {
+		t.Helper()
+		r := httptest.NewRequest(http.MethodPost, w.address(path), strings.NewReader(form.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.AddCookie(&http.Cookie{Name: "sheaf", Value: w.owner})
+		got := ask(t, w.c, r)
+		if got.Code != http.StatusOK {
+			t.Fatalf("POST %s: %d %s", path, got.Code, got.Body)
+		}
+		return got.Body.String()
+	}
+	list := func() string { return w.ask(http.MethodGet, w.address("/w/{workspace}/keys"), w.owner).Body.String() }
+	works := func(secret string) bool {
+		_, err := w.a.Authenticate(t.Context(), secret)
+		return err == nil
+	}
+	shown := regexp.MustCompile(`shf_[0-9A-Za-z]{46}`)
+	w.wantIn(list(), false, "of the workspace")
+	w.wantIn(w.ask(http.MethodGet, w.address("/w/{workspace}/keys/new"), w.owner).Body.String(), true, `name="owner" value="workspace"`)
+	first := shown.FindString(post("/w/{workspace}/keys", url.Values{"name": {"Pipeline"}, "scope": {"projects:read"}, "owner": {"workspace"}}))
+	w.wantIn(list(), true, "Pipeline", "of the workspace")
+	page, err := w.a.Keys(t.Context(), w.caller, sheaf.Paging{Limit: 100})
+	w.must(err)
+	made := page.Items[len(page.Items)-1]
+	if made.Owner() != sheaf.OwnerWorkspace || page.Items[0].Owner() != sheaf.OwnerUser {
+		t.Errorf("the keys are %+v", page.Items)
+	}
+	rotate := "/w/{workspace}/keys/" + string(made.ID) + "/rotate"
+	w.wantIn(w.ask(http.MethodGet, w.address(rotate), w.owner).Body.String(), true, "Pipeline", "At once", "In an hour", "In a day")
+	second := shown.FindString(post(rotate, url.Values{"grace": {"hour"}}))
+	w.wantIn(list(), true, "old secret ends")
+	if !works(first) || !works(second) {
+		t.Error("within the grace a secret does not work")
+	}
+	third := shown.FindString(post(rotate, url.Values{"grace": {"now"}}))
+	if works(first) || works(second) || !works(third) {
+		t.Error("at once: an old secret works, or the new one does not")
+	}
+	after := list()
+	w.wantIn(after, false, "old secret ends", first, second, third)
 }
