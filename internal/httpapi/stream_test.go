@@ -376,7 +376,7 @@ var endings = map[string]func(a *apitest.API, ws *apitest.Workspace, k sheaf.Key
 	"SIGTERM":   func(a *apitest.API, _ *apitest.Workspace, _ sheaf.Key) { a.Drain() },
 }
 
-// D63b, D55: each ends the stream within 2 s, and nothing else does. A busy machine may take longer
+// D63b, D55, D207: each ends the stream within 2 s, and nothing else does. A busy machine may take longer
 // to look; the pause between two looks is ours.
 func TestStream_Ends(t *testing.T) {
 	if httpapi.Recheck > 1500*time.Millisecond {

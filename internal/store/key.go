@@ -223,7 +223,7 @@ SET hash = $3, prefix = $4, rotation = rotation + 1, old_until = $5,
   old_hash = CASE WHEN CAST($5 AS BIGINT) IS NULL THEN NULL ELSE hash END
 WHERE ws = $1 AND id = $2 AND revoked_at IS NULL`
 
-// RotateKey gives the key a new secret, of which it stores prefix and hash. The present secret works
+// RotateKey stores prefix and hash of a new secret of the key. The present secret works
 // until `until`; nil ends it now. A secret before that ends in any case.
 func (tx *Tx) RotateKey(ws sheaf.WorkspaceID, id sheaf.KeyID, prefix string, hash sheaf.KeyHash, until *time.Time) error {
 	tx.note.Credentials = true
