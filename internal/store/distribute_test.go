@@ -72,6 +72,7 @@ var globalKeys = map[string]string{
 	"subscriptions_id_key":       "an id",
 	"deleted_subscriptions_pkey": "an id",
 	"api_keys_hash_key":          "the hash of 256 random bits",
+	"api_keys_by_old_hash":       "the hash of 256 random bits",
 	"invitations_hash_key":       "the hash of 256 random bits",
 	"shares_by_token":            "128 random bits",
 }
@@ -84,6 +85,7 @@ var spanning = map[string][]string{
 		"FROM idempotency_keys WHERE created_at < ",
 		"DELETE FROM minutes WHERE (ws, minute) IN",
 		"DELETE FROM api_keys WHERE id IN",
+		"UPDATE api_keys SET old_hash = NULL, old_until = NULL WHERE id IN",
 		"DELETE FROM invitations WHERE hash IN",
 		"FROM deleted_subscriptions ORDER BY deleted_at",
 		"SELECT w.ws, w.id, w.last_number, CASE", // a round of the sweep
@@ -116,7 +118,7 @@ var spanning = map[string][]string{
 		"FROM invitations WHERE email_folded = $1",
 	},
 	"lookup": {
-		"k.hash = $1", "k.hash = {hash}",
+		"k.hash = $1", "k.hash = {hash}", "k.old_hash = $1", "k.old_hash = {hash}",
 		"FROM api_keys WHERE id = $1",
 		"s.token = $1",
 		"FROM invitations WHERE hash = $1",
