@@ -136,7 +136,7 @@ func (v *visit) saveForm(form *basis, mine []field, save func(sheaf.Match) error
 // changedMeanwhile returns the refusal of a form that is out of date. It names the author of the
 // last event about the record with this id.
 func (v *visit) changedMeanwhile(id string) error {
-	by := "somebody"
+	by := "someone"
 	if id != "" {
 		page, err := v.console.app.Events(v.r.Context(), v.caller, sheaf.EventFilter{Resource: id, Paging: sheaf.Paging{Limit: 1, Desc: true}})
 		if err != nil {

@@ -310,7 +310,7 @@ func TestSearch_FindsAndReportsAnInvalidQuery(t *testing.T) {
 	for q, want := range map[string]string{
 		"brown":   `<mark>brown</mark>&gt; fox`,
 		"Folder":  w.address(`href="/w/{workspace}/folders/` + w.ids["folders"]),
-		"nowhere": "Nothing has all of these words",
+		"nowhere": "No matches",
 		strings.Repeat("w ", 3) + "a b c d e f g h i j k": "at most 10",
 	} {
 		got := w.ask(http.MethodGet, w.address("/w/{workspace}/search?q="+url.QueryEscape(q)), w.owner)

@@ -299,14 +299,14 @@ func TestMove_DocumentsToAPlace(t *testing.T) {
 		_, page, _ = strings.Cut(page, `<select id="place"`)
 		return page
 	}
-	const others = "Other, Others: find them by name"
+	const others = "Other, Search for others by name"
 	for _, one := range []struct{ got, want string }{
 		{form("", b), "No project, Project*, Document, Apple, Xenon, Yacht, " + others},
 		{form("", x), "No project, Project, Document, Apple*, Berry, " + others},
 		{form("", a, b), "No project, Project*, Document, " + others},
-		{form("y", b), "No project, Project / Apple / Xenon / Yacht, Project*, Others: find them by name"},
+		{form("y", b), "No project, Project / Apple / Xenon / Yacht, Project*, Search for others by name"},
 		{form("oth", y), "No project, Xenon*, " + others},
-		{form("xen", a), "No project, Project*, Others: find them by name"},
+		{form("xen", a), "No project, Project*, Search for others by name"},
 	} {
 		if got := options(one.got); got != one.want {
 			t.Errorf("the choice is %q, want %q", got, one.want)
@@ -314,25 +314,25 @@ func TestMove_DocumentsToAPlace(t *testing.T) {
 	}
 	// The script's search keeps what was chosen.
 	found := w.get("selection/places?" + url.Values{"item": {item(b)}, "q": {"yac"}, "now": {string(other)}}.Encode())
-	if got := options(found); got != "No project, Project / Apple / Xenon / Yacht, Other*, Others: find them by name" {
+	if got := options(found); got != "No project, Project / Apple / Xenon / Yacht, Other*, Search for others by name" {
 		t.Errorf("the search has %q", got)
 	}
 
-	undo := w.done(movePath, url.Values{"item": {item(b)}, "to": {"document:" + string(x)}}, "Berry moved below Xenon.")
+	undo := w.done(movePath, url.Values{"item": {item(b)}, "to": {"document:" + string(x)}}, "Moved Berry below Xenon.")
 	if got := w.tree(); got != "Apple1 Xenon2 Yacht3 Berry3" {
 		t.Errorf("below another one: %s", got)
 	}
 	w.done(undoPath, undo, "Undone.")
-	w.done(movePath, url.Values{"item": {item(x)}, "to": {w.ids["projects"]}}, "Xenon moved to Project.")
+	w.done(movePath, url.Values{"item": {item(x)}, "to": {w.ids["projects"]}}, "Moved Xenon to Project.")
 	if got := w.tree(); got != "Apple1 Berry1 Xenon1 Yacht2" {
 		t.Errorf("to the top level: %s", got)
 	}
-	undo = w.done(movePath, url.Values{"item": {item(a), item(x)}, "to": {string(other)}}, "2 documents moved to Other.")
+	undo = w.done(movePath, url.Values{"item": {item(a), item(x)}, "to": {string(other)}}, "Moved 2 documents to Other.")
 	if got := w.tree(); got != "Berry1" {
 		t.Errorf("to another project: %s", got)
 	}
 	// From one project below a document of another.
-	w.done(movePath, url.Values{"item": {item(b)}, "to": {"document:" + string(y)}}, "Berry moved below Yacht.")
+	w.done(movePath, url.Values{"item": {item(b)}, "to": {"document:" + string(y)}}, "Moved Berry below Yacht.")
 	w.wantIn(w.get("documents/"+string(b)), true, ">Other</a></li>", ">Yacht</a></li>")
 	w.done(undoPath, undo, "Undone.")
 	if got := w.tree(); got != "Apple1 Xenon1 Yacht2 Berry3" {
@@ -354,7 +354,7 @@ func TestMove_AmongManyDocuments(t *testing.T) {
 	moved := w.newDocument("Moved", "")
 	w.newDocuments(maxOptions+5, "Many", "")
 	page := w.get("selection/move?item=" + item(moved))
-	w.wantIn(page, true, "Many 00001<", "Others: find them by name")
+	w.wantIn(page, true, "Many 00001<", "Search for others by name")
 	w.wantIn(page, false, "Many 00104<")
 	w.wantIn(w.get("selection/move?q=Many+00104&item="+item(moved)), true, "Project / Many 00104<")
 }

@@ -105,7 +105,7 @@ func readEntry(e sheaf.Event, names people) entry {
 	case e.Type == sheaf.SubscriptionFailing, e.Type == sheaf.SubscriptionDeactivated && b.Payload.Reason == sheaf.ByFailures:
 		out.Who = "Sheaf" // the event has the owner's name, who did nothing
 	case out.Who == "":
-		out.Who = "Somebody"
+		out.Who = "Someone"
 	}
 	return out
 }
@@ -113,10 +113,7 @@ func readEntry(e sheaf.Event, names people) entry {
 // didOf returns the verb and the noun: "renamed the project".
 func didOf(t sheaf.EventType, previous map[string]json.RawMessage) string {
 	_, verb, _ := strings.Cut(string(t), ".")
-	switch verb {
-	case "created":
-		verb = "made"
-	case "updated":
+	if verb == "updated" {
 		verb = "changed"
 		for _, c := range changes {
 			if _, changed := previous[c.field]; changed {
@@ -138,5 +135,5 @@ func didOf(t sheaf.EventType, previous map[string]json.RawMessage) string {
 // counts.
 var changes = []struct{ field, verb string }{
 	{"name", "renamed"}, {"title", "renamed"}, {"folder_id", "moved"}, {"parent_id", "moved"}, {"project_id", "moved"},
-	{"color", "recoloured"}, {"icon", "changed the icon of"}, {"description", "described"},
+	{"color", "changed the color of"}, {"icon", "changed the icon of"}, {"description", "changed the description of"},
 }

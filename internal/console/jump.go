@@ -229,7 +229,7 @@ func (v *visit) jumpToActs(p *jumpPage) {
 		}
 		return out
 	}
-	p.add("Make", allowed(acts))
+	p.add("Create", allowed(acts))
 	places := allowed(pagesToGo)
 	for _, page := range []jumpItem{newJumpItem("Account", "your name and password", "lock", "/account"), newJumpItem("API reference", "for programs", "code", "/docs")} {
 		if p.matches(page.Title, page.Where) {

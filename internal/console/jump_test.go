@@ -48,14 +48,14 @@ func TestJump_FindsByNameAndID(t *testing.T) {
 func TestJump_OffersWhatThePersonMay(t *testing.T) {
 	w := newTown(t)
 	all := w.jumpFor(w.owner, "")
-	w.wantIn(all, true, "New project", "New document", "New webhook", "Upload a file", "Invite somebody", ">Settings</span>", ">Trash</span>", `href="/account"`,
+	w.wantIn(all, true, "New project", "New document", "New webhook", "Upload a file", "Invite someone", ">Settings</span>", ">Trash</span>", `href="/account"`,
 		`projects/new" data-dialog>`)
 	member := w.jumpFor(w.member, "")
 	w.wantIn(member, true, ">Settings</span>", ">Trash</span>")
-	w.wantIn(member, false, "New project", "New document", "New webhook", "Upload a file", "Invite somebody")
+	w.wantIn(member, false, "New project", "New document", "New webhook", "Upload a file", "Invite someone")
 	editor := w.jumpFor(w.join("dan@example.com", "Dan", sheaf.Editor), "")
 	w.wantIn(editor, true, "New project", "New document", "New branding", "Upload a file")
-	w.wantIn(editor, false, "New webhook", "New key", "Invite somebody")
+	w.wantIn(editor, false, "New webhook", "New key", "Invite someone")
 	theirs := strings.ReplaceAll(w.address("/w/{workspace}/jump"), string(w.caller.Workspace), string(w.callerOf(w.stranger).Workspace))
 	for _, noun := range []string{"projects", "folders", "documents", "brandings", "webhooks", "deliveries", "events", "media", "keys"} {
 		got := w.ask(http.MethodGet, theirs+"?q="+w.ids[noun], w.stranger).Body.String()

@@ -56,21 +56,21 @@ type scopeChoice struct {
 
 var allows = map[sheaf.Scope]string{
 	sheaf.ProjectsRead:   "see projects and folders",
-	sheaf.ProjectsWrite:  "make, change, move and delete projects and folders",
+	sheaf.ProjectsWrite:  "create, change, move and delete projects and folders",
 	sheaf.DocumentsRead:  "see documents",
-	sheaf.DocumentsWrite: "make, change, delete and restore documents",
+	sheaf.DocumentsWrite: "create, change, delete and restore documents",
 	sheaf.MediaRead:      "see and download media",
 	sheaf.MediaWrite:     "upload, change and delete media",
 	sheaf.SharesRead:     "see shares, with their addresses, which anyone can open",
 	sheaf.SharesWrite:    "publish documents, projects and folders that the key can read, and stop publishing them",
 	sheaf.BrandingsRead:  "see brandings",
-	sheaf.BrandingsWrite: "make, change, move and delete brandings",
+	sheaf.BrandingsWrite: "create, change, move and delete brandings",
 	sheaf.WebhooksRead:   "see webhooks and the results of deliveries",
-	sheaf.WebhooksWrite:  "make and change webhooks: they show all content of the workspace",
+	sheaf.WebhooksWrite:  "create and change webhooks: they show all content of the workspace",
 	sheaf.EventsRead:     "read the log of events: it shows all content of the workspace",
 	sheaf.EventsWrite:    "report events of media, generations and shares",
 	sheaf.KeysRead:       "see the list of keys, never a key itself",
-	sheaf.KeysWrite:      "make keys with at most its own rights, and revoke any key",
+	sheaf.KeysWrite:      "create keys with no more rights than its own, and revoke any key",
 }
 
 // expiries are the lifetimes to choose from, by the value of the form's field.
@@ -118,7 +118,7 @@ func (c *Console) createKey(v *visit) error {
 	f.Name, f.Expires, f.Workspace = v.field("name"), v.field("expires"), v.field("owner") == sheaf.OwnerWorkspace
 	scopes, err := sheaf.ParseScopes(v.r.PostForm["scope"])
 	if err != nil {
-		return v.again("key-form", f, sheaf.InvalidField("scopes", "choose at least one thing that the key may do"))
+		return v.again("key-form", f, sheaf.InvalidField("scopes", "choose at least one permission"))
 	}
 	in := app.NewKey{Name: f.Name, Scopes: scopes, OfWorkspace: f.Workspace}
 	for _, e := range expiries {

@@ -45,13 +45,13 @@ func (v *visit) authors(of ...sheaf.Version) (people, error) {
 // By returns the name of a version's author. The name of a person who left the workspace is not
 // known.
 func (p people) By(v sheaf.Version) string {
-	name := "somebody"
+	name := "someone"
 	switch {
 	case v.UserID == nil:
 	case p[*v.UserID] != "":
 		name = p[*v.UserID]
 	default:
-		name = "somebody who left"
+		name = "a former member"
 	}
 	if v.KeyID != nil {
 		name += ", with a key"
@@ -63,7 +63,7 @@ func (p people) By(v sheaf.Version) string {
 func (v *visit) author(id sheaf.DocumentID) (string, error) {
 	newest, err := v.console.app.Versions(v.r.Context(), v.caller, id, sheaf.Paging{Limit: 1, Desc: true})
 	if err != nil || len(newest.Items) == 0 {
-		return "somebody", err
+		return "someone", err
 	}
 	names, err := v.authors(newest.Items[0])
 	return names.By(newest.Items[0]), err

@@ -22,7 +22,7 @@ func TestSettings_OnlyTheOperatorChangesPlans(t *testing.T) {
 	w.c = New(config)
 	page := w.ask(http.MethodGet, w.address("/w/{workspace}/settings"), w.owner).Body.String()
 	w.wantIn(page, true, "The operator of this server changes plans.", `value="business" checked`, `<fieldset class="choices" disabled>`)
-	w.wantIn(page, false, "Change the plan")
+	w.wantIn(page, false, "Change plan")
 	if got := w.send("/w/{workspace}/settings/plan", form).Code; got != http.StatusForbidden {
 		t.Errorf("the owner's form gets %d", got)
 	}

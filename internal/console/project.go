@@ -80,7 +80,7 @@ type projectForm struct {
 // fields returns the fields that change the project.
 func (f projectForm) fields() []field {
 	return []field{{Name: "name", Label: "Name", Value: f.Name}, {Name: "description", Label: "Description", Value: f.Description},
-		{Name: "color", Label: "Colour", Value: f.Color}, {Name: "icon", Label: "Icon", Value: f.Icon}}
+		{Name: "color", Label: "Color", Value: f.Color}, {Name: "icon", Label: "Icon", Value: f.Icon}}
 }
 
 // formOfProject returns the form with the project's stored values.

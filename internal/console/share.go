@@ -43,19 +43,19 @@ type shareForm struct {
 // shareFields returns the fields of the form that two people may change at once. The password is
 // not one of them, because it is never shown.
 func (p sharePage) shareFields(expires, branding, listed string) []field {
-	branded := field{Name: "branding", Label: "Look", Value: branding, Shown: "The workspace's default"}
+	branded := field{Name: "branding", Label: "Branding", Value: branding, Shown: "Workspace default"}
 	for _, b := range p.Brandings {
 		if string(b.ID) == branding {
 			branded.Shown = b.Name
 		}
 	}
-	end := field{Name: "expires", Label: "It ends", Value: expires}
+	end := field{Name: "expires", Label: "Expires", Value: expires}
 	if expires == "" {
 		end.Shown = "never"
 	}
-	list := field{Name: "listed", Label: "Search engines", Value: listed, Shown: "do not list it"}
+	list := field{Name: "listed", Label: "Search engines", Value: listed, Shown: "not listed"}
 	if listed != "" {
-		list.Shown = "may list it"
+		list.Shown = "listed"
 	}
 	return []field{end, branded, list}
 }

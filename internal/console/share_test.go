@@ -35,7 +35,7 @@ func TestShare_ByForms(t *testing.T) {
 		t.Fatalf("made %+v", s)
 	}
 	page := w.ask(http.MethodGet, made.Header().Get("Location"), w.owner).Body.String()
-	for _, want := range []string{s.URL, `data-copy="` + s.URL + `"`, "with a password", "listed by search engines", "not seen yet", `class="fresh"`, "Make another link", " selected>Branding"} {
+	for _, want := range []string{s.URL, `data-copy="` + s.URL + `"`, "with a password", "listed by search engines", "No views yet", `class="fresh"`, "Create another link", " selected>Branding"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q: %s", want, page)
 		}
@@ -78,12 +78,12 @@ func TestShare_InTheDialog(t *testing.T) {
 func TestShare_WhoMay(t *testing.T) {
 	w := newTown(t)
 	path := w.address("/w/{workspace}/documents/{id}/share")
-	if body := w.ask(http.MethodGet, path, w.member).Body.String(); !strings.Contains(body, w.shares()[0].URL) || strings.Contains(body, "<form method=\"post\" action=\""+path) || strings.Contains(body, "Delete the link") {
+	if body := w.ask(http.MethodGet, path, w.member).Body.String(); !strings.Contains(body, w.shares()[0].URL) || strings.Contains(body, "<form method=\"post\" action=\""+path) || strings.Contains(body, "Delete link") {
 		t.Errorf("a member sees %s", body)
 	}
 	_, err := w.a.Operator().SetPlan(w.Context(), w.caller.Workspace, sheaf.Free)
 	w.must(err)
-	if body := w.ask(http.MethodGet, path, w.owner).Body.String(); !strings.Contains(body, "needs the Pro or Business plan") || strings.Contains(body, "Make the link") || !strings.Contains(body, "Delete the link") {
+	if body := w.ask(http.MethodGet, path, w.owner).Body.String(); !strings.Contains(body, "needs the Pro or Business plan") || strings.Contains(body, "Create link") || !strings.Contains(body, "Delete link") {
 		t.Errorf("on the free plan: %s", body)
 	}
 }

@@ -52,7 +52,7 @@ func (v *visit) firstSteps() (steps, error) {
 	used := slices.ContainsFunc(keys.Items, func(k sheaf.Key) bool { return k.LastUsedAt != nil })
 	ws := v.member.Workspace
 	all := steps{
-		{Text: "Make a project", How: "It groups the documents about one thing: a product, a team, a handbook.", Link: "projects/new", Act: "New project", Dialog: true, Done: ws.Projects > 0, needs: sheaf.ProjectsWrite},
+		{Text: "Create a project", How: "It groups the documents about one thing: a product, a team, a handbook.", Link: "projects/new", Act: "New project", Dialog: true, Done: ws.Projects > 0, needs: sheaf.ProjectsWrite},
 		{Text: "Write a document", How: "In Markdown, with a preview beside it.", Link: "documents/new", Act: "New document", Done: ws.Documents > 0, needs: sheaf.DocumentsWrite},
 		{Text: "Import a folder of Markdown", How: "An export of Outline or Obsidian, the sources of mkdocs, or any other folder. In a shell, with a key in SHEAF_API_KEY:",
 			Code: cmp.Or(v.console.Command, "sheaf") + " import-markdown ./docs --source docs --server " + v.console.Address, Done: imported, needs: sheaf.KeysWrite},

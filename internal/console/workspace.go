@@ -28,7 +28,7 @@ func planField(p sheaf.Plan) field { return field{Name: "plan", Label: "Plan", V
 // brandingField returns the field of the default branding. It shows the branding's name if `all`
 // has it.
 func brandingField(id sheaf.BrandingID, all []sheaf.Branding) field {
-	f := field{Name: "branding", Label: "Default branding", Value: string(id), Shown: "Sheaf itself"}
+	f := field{Name: "branding", Label: "Default branding", Value: string(id), Shown: "None"}
 	for _, b := range all {
 		if b.ID == id {
 			f.Shown = b.Name
@@ -132,10 +132,10 @@ func stopsOn(to sheaf.Plan, now sheaf.Workspace, keys int64, folders map[sheaf.E
 		}
 	}
 	if to != now.Plan && keys > int64(to.MaxKeys()) && to.Paid() {
-		lost = append(lost, fmt.Sprintf("you cannot make a key while there are more than %d", to.MaxKeys()))
+		lost = append(lost, fmt.Sprintf("you cannot create a key while there are more than %d", to.MaxKeys()))
 	}
 	if to != now.Plan && now.Subscriptions > int64(to.MaxSubscriptions()) && to.Paid() {
-		lost = append(lost, fmt.Sprintf("you cannot make a webhook while there are more than %d", to.MaxSubscriptions()))
+		lost = append(lost, fmt.Sprintf("you cannot create a webhook while there are more than %d", to.MaxSubscriptions()))
 	}
 	for _, kind := range []sheaf.EntityType{sheaf.ProjectFolder, sheaf.BrandingFolder} {
 		if n := folders[kind]; n > 0 && now.Plan.AllowFolders(kind) == nil && to.AllowFolders(kind) != nil {
@@ -154,7 +154,7 @@ func (c *Console) settings(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p.Done = map[string]string{"name": "The workspace is renamed.", "plan": "The plan is changed.", "branding": "The default branding is changed."}[v.r.URL.Query().Get("done")]
+	p.Done = map[string]string{"name": "Workspace renamed.", "plan": "Plan changed.", "branding": "Default branding changed."}[v.r.URL.Query().Get("done")]
 	return v.show(http.StatusOK, "settings", p)
 }
 

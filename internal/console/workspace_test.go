@@ -32,7 +32,7 @@ func TestSettings_APlanSaysWhatStops(t *testing.T) {
 	}{
 		{sheaf.Free, sheaf.Free, 0, ""},
 		{sheaf.Business, sheaf.Pro, 5, ""},
-		{sheaf.Pro, sheaf.Business, 6, "With this plan you cannot make a key while there are more than 5."},
+		{sheaf.Pro, sheaf.Business, 6, "With this plan you cannot create a key while there are more than 5."},
 		{sheaf.Free, sheaf.Pro, 1, "With this plan 1 key is refused."},
 	} {
 		if got := stopsOn(test.to, sheaf.Workspace{Plan: test.now}, test.keys, nil); got != test.want {
@@ -47,7 +47,7 @@ func TestTroubled_WebhooksAreSeenEverywhere(t *testing.T) {
 	get := func(path string) string { return w.ask(http.MethodGet, w.address(path), w.owner).Body.String() }
 	w.wantIn(get("/w/{workspace}/projects"), false, "failing or deactivated", "does not reach")
 	w.failWebhook()
-	w.wantIn(get("/w/{workspace}/projects"), true, "1 webhook does not reach its endpoint", "1<span class=\"sr\"> failing or deactivated</span>")
+	w.wantIn(get("/w/{workspace}/projects"), true, "1 webhook cannot reach its endpoint", "1<span class=\"sr\"> failing or deactivated</span>")
 	w.wantIn(get("/w/{workspace}/keys"), true, "1<span class=\"sr\"> failing or deactivated</span>")
 }
 

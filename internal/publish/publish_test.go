@@ -313,7 +313,7 @@ func TestPage_Search(t *testing.T) {
 		w.make("projects", fields{"name": "the quick brown fox"})
 		_, path := w.share("project", p)
 		w.get(path+"/search?q=QUICK+brown").want(w, 200).has(w, path+"/"+inside, "&lt;<mark>quick</mark>&gt; <mark>brown</mark>", "1 document").lacks(w, "Outside", "0 documents")
-		w.get(path+"/search?q=giraffe").want(w, 200).has(w, "No document has")
+		w.get(path+"/search?q=giraffe").want(w, 200).has(w, "No documents match")
 		w.get(path+"/search").want(w, 200)
 		w.get(path+"/search?q="+strings.Repeat("x", 300)).want(w, 200).has(w, "role=\"alert\"")
 		w.get(path+"/search?q=%ff%00").want(w, 200).has(w, "role=\"alert\"")

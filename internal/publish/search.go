@@ -51,7 +51,7 @@ func (v *visit) search() error {
 	page, err := v.find(words, sheaf.Paging{Limit: hitsPerPage, Offset: (n - 1) * hitsPerPage})
 	switch {
 	case sheaf.KindOf(err) == sheaf.Invalid:
-		data.Fault = "Search for up to ten words, with 200 characters in total."
+		data.Fault = "Use at most ten words, and 200 characters in total."
 	case err != nil:
 		return err
 	}

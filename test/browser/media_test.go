@@ -44,7 +44,7 @@ func TestMedia_DroppedChosenPastedAndShown(t *testing.T) {
 	b.see("dialog [name=filename]")
 	b.shot("medium-rename")
 	b.fill("dialog [name=filename]", "renamed.gif")
-	b.click("=Rename the file")
+	b.click("=Rename")
 	b.see("=Rename renamed.gif")
 	b.click("=Delete renamed.gif")
 	b.see("dialog .danger")

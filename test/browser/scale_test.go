@@ -160,9 +160,9 @@ func (b *tab) change(s *service) {
 	touched, _ := ask[int](b, "window.touched")
 	read, _ := ask[int](b, "performance.getEntriesByType('resource').reduce((sum, e) => sum + e.encodedBodySize, 0)")
 	if touched == 0 || touched > maxLiveNodes || read == 0 || read > maxLiveBytes {
-		b.t.Errorf("a change touched %d nodes and made the page read %d bytes", touched, read)
+		b.t.Errorf("a change touched %d nodes and created the page read %d bytes", touched, read)
 	}
-	b.t.Logf("a change touched %d nodes and made the page read %d bytes", touched, read)
+	b.t.Logf("a change touched %d nodes and created the page read %d bytes", touched, read)
 }
 
 // branches opens the tree branch by branch, with the mouse and with the keys; what is open stays so, and what a page shows is there.
@@ -216,7 +216,7 @@ func (b *tab) lists() {
 	b.until("the reader at the field", "document.activeElement.name === 'q'")
 	b.picture("scale-narrowed")
 	b.fill("[data-narrowing] [name=q]", "no such thing")
-	b.read("Nothing has this name")
+	b.read("No matches")
 	b.fill("[data-narrowing] [name=q]", " ")
 	b.read("1 to 50 of")
 	b.keys(kb.Tab)

@@ -32,7 +32,7 @@ func TestSelect_SeveralAtOnce(t *testing.T) {
 	// Ticked in the list, moved by the dialog, and moved back.
 	b.click("=Select One")
 	b.click("=Select Two")
-	b.read("2 are selected")
+	b.read("2 selected")
 	b.picture("selecting")
 	b.accessible("a page with a selection")
 	b.click("#selection button")
@@ -41,7 +41,7 @@ func TestSelect_SeveralAtOnce(t *testing.T) {
 	b.chooseFirst("dialog [name=to]")
 	b.tabTo("dialog .primary")
 	b.keys(kb.Enter)
-	b.read("2 projects moved to Docs.")
+	b.read("Moved 2 projects to Docs.")
 	b.until("the move", treeOrder+" === 'Three'")
 	b.gone("#selection")
 	b.shot("selection-done")
@@ -52,11 +52,11 @@ func TestSelect_SeveralAtOnce(t *testing.T) {
 	// Chosen in the tree by the keys.
 	ask[bool](b, "(() => { document.querySelector(`#tree .row[data-name=One]`).focus(); return true })()")
 	b.keys(" " + kb.ArrowDown + " ")
-	b.read("2 are selected")
+	b.read("2 selected")
 	b.until("the rows", "document.querySelectorAll('#tree [aria-selected=true]').length === 2")
 	b.accessible("the tree with a selection")
 	b.drag("#tree .row[data-name=One] a", "#tree .row[data-name=Docs] a")
-	b.read("2 projects moved to Docs.")
+	b.read("Moved 2 projects to Docs.")
 	b.click("#said button")
 	b.read("Undone.")
 	b.until("the move back", treeOrder+" === 'One Two Three'")
@@ -135,7 +135,7 @@ func TestSelect_DraggedBetweenTwoRows(t *testing.T) {
 	b.dragBefore("#tree .row[data-name=Two] a", "#tree .row[data-name=One]")
 	b.until("the order", treeOrder+" === 'Two One Three'")
 	s.arranged("project", "folder_id=null", "Two", "One", "Three")
-	b.undo("Two has another place.")
+	b.undo("Moved Two.")
 	b.until("the order before", treeOrder+" === 'One Three Two'")
 	if got := s.order("project", "folder_id=null"); got != before {
 		t.Errorf("undone it is %s, and was %s", got, before)
@@ -151,7 +151,7 @@ func TestSelect_DraggedBetweenTwoRows(t *testing.T) {
 	b.dragBefore("#tree .row[data-name=Inside] a", "#tree .row[data-name=Two]")
 	b.until("the order", treeOrder+" === 'Three Inside Two One'")
 	s.arranged("project", "folder_id=null", "Three", "Inside", "Two", "One")
-	b.undo("Inside has another place.")
+	b.undo("Moved Inside.")
 	b.until("the order before", treeOrder+" === 'Three Two One'")
 	s.arranged("project", "folder_id="+folder, "Inside")
 	s.arranged("project", "folder_id=null", "Three", "Two", "One")
@@ -160,7 +160,7 @@ func TestSelect_DraggedBetweenTwoRows(t *testing.T) {
 	b.dragBefore("#tree .row[data-name=Zoo] a", "#tree .row[data-name=Company]")
 	b.until("the order of the folders", treeFolders+" === 'Docs Zoo Company'")
 	s.arranged("folder", "parent_id=null&entity_type=project", "Docs", "Zoo", "Company")
-	b.undo("Zoo has another place.")
+	b.undo("Moved Zoo.")
 	b.until("the previous order", treeFolders+" === 'Docs Company Zoo'")
 }
 
@@ -204,7 +204,7 @@ func TestSelect_WithoutScripts(t *testing.T) {
 	b.await("document.querySelector('h1')?.innerText === 'Move One'")
 	b.chooseFirst("[name=to]")
 	b.click("main button.primary")
-	b.await("document.body.innerText.includes('One moved to Docs.')")
+	b.await("document.body.innerText.includes('Moved One to Docs.')")
 	b.click("=Undo")
 	b.await("document.body.innerText.includes('Undone.')")
 }

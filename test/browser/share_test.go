@@ -25,7 +25,7 @@ func TestShare_IsMadeAndRead(t *testing.T) {
 	b.see("dialog [name=listed]")
 	b.shot("share")
 	b.fill("dialog [name=password]", "open sesame")
-	b.click("=Make the link")
+	b.click("=Create link")
 	b.see("dialog .shares .secret code")
 	b.picture("share-made")
 	b.accessible("the dialog with a link")

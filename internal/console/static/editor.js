@@ -75,8 +75,8 @@
     if (typed[3].selectedIndex < 0) typed[3].append(new Option(found.project, found.values[3], false, true)); // beyond the list
     if (Array.isArray(found.was) && found.was.length === was.length) was.forEach((field, i) => { field.value = found.was[i]; });
     if (revision) revision.value = began;
-    kept.querySelector("span").textContent = "Your unsaved text is back." +
-      (older ? " The document was saved by somebody since: when you save, you see both." : "");
+    kept.querySelector("span").textContent = "Restored your unsaved changes." +
+      (older ? " Someone has saved the document since. When you save, you see both texts." : "");
     kept.hidden = false;
   };
   form.querySelector("[data-discard]").addEventListener("click", () => { forget(); saved = now(); location.reload(); });
@@ -90,7 +90,7 @@
     const asked = content();
     if (asking || shown === asked) return;
     asking = true;
-    let why = "the server does not answer";
+    let why = "the server is not responding";
     try {
       const answer = await fetch(form.dataset.preview, { method: "POST", headers: { "HX-Request": "true" }, body: new URLSearchParams({ content: asked }) });
       if (answer.ok) { prose.innerHTML = await answer.text(); shown = asked; why = ""; follow(); }
@@ -223,7 +223,7 @@
       keep();
       say(now() === sent ? "Saved." : "Not saved. Ctrl-S saves.");
     } else if (answer && answer.status >= 400 && answer.status < 500) form.requestSubmit();
-    else say("Not saved: the server does not answer. Your text is kept here; try again in a moment.");
+    else say("Not saved: the server is not responding. Your text is kept here; try again in a moment.");
   };
   document.addEventListener("keydown", (e) => {
     if (e.key.toLowerCase() !== "s" || !(e.ctrlKey || e.metaKey) || e.altKey || e.shiftKey) return;

@@ -22,7 +22,7 @@
       const item = itemOf(row), yes = String(chosen.has(item));
       if (item && row.ariaSelected !== yes) row.ariaSelected = yes;
     }
-    const says = chosen.size === 1 ? [...chosen.values()][0] + " is selected" : chosen.size + " are selected", text = $("[data-selected]", bar);
+    const says = chosen.size === 1 ? [...chosen.values()][0] + " selected" : chosen.size + " selected", text = $("[data-selected]", bar);
     if (text.textContent !== says) text.textContent = says;
     if (bar.hidden !== !chosen.size) bar.hidden = !chosen.size;
     if (document.body.classList.contains("selecting") !== chosen.size > 0) document.body.classList.toggle("selecting");

@@ -49,7 +49,7 @@
       roles(document);
       return true;
     } catch (_) {
-      say("The server does not answer. Try again in a moment.");
+      say("The server is not responding. Try again in a moment.");
       return false;
     }
   };
@@ -252,7 +252,7 @@
   const move = async (row, over) => {
     const name = row.dataset.name, to = over.dataset.dropName, several = sheaf.itemOf && sheaf.itemOf(row);
     const done = several ? await sheaf.moveRows(row, over) : await post(row.dataset.url + "/move", { [row.dataset.move]: over.dataset.drop }, `${name} was not moved.`);
-    if (done && !several) say(`${name} moved to ${to}.`);
+    if (done && !several) say(`Moved ${name} to ${to}.`);
     if (done && over.dataset.drop) await setOpen(over.dataset.drop, true);
     sheaf.refresh();
   };
