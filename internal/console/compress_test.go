@@ -49,7 +49,7 @@ func TestCompression_KeepsTheContent(t *testing.T) {
 	}
 }
 
-// Pages are not compressed if another site created the browser request them, nor if they answer a
+// Pages are not compressed if another site made the browser request them, nor if they answer a
 // form, which may show a secret: their length would reveal their content.
 func TestCompression_NotForOthersAndNotForSecrets(t *testing.T) {
 	w := newTown(t)

@@ -215,14 +215,14 @@ func TestArrange_Documents(t *testing.T) {
 		says  string
 		want  string
 	}{
-		{"before", []sheaf.DocumentID{c}, "before", a, "C moved.", "C1 A1 X2 Y3 B1"},
-		{"after", []sheaf.DocumentID{a}, "after", b, "A moved.", "B1 A1 X2 Y3 C1"},
-		{"into", []sheaf.DocumentID{b}, "in", x, "B moved.", "A1 X2 Y3 B3 C1"},
-		{"out", []sheaf.DocumentID{x}, "after", a, "X moved.", "A1 X1 Y2 B1 C1"},
-		{"several after", []sheaf.DocumentID{x, b}, "after", c, "2 documents moved.", "A1 C1 X1 Y2 B1"},
-		{"several before", []sheaf.DocumentID{b, c}, "before", a, "2 documents moved.", "B1 C1 A1 X2 Y3"},
-		{"several into", []sheaf.DocumentID{b, a}, "in", c, "2 documents moved.", "C1 B2 A2 X3 Y4"},
-		{"with one below", []sheaf.DocumentID{a, y}, "in", b, "A moved.", "B1 A2 X3 Y4 C1"},
+		{"before", []sheaf.DocumentID{c}, "before", a, "Moved C.", "C1 A1 X2 Y3 B1"},
+		{"after", []sheaf.DocumentID{a}, "after", b, "Moved A.", "B1 A1 X2 Y3 C1"},
+		{"into", []sheaf.DocumentID{b}, "in", x, "Moved B.", "A1 X2 Y3 B3 C1"},
+		{"out", []sheaf.DocumentID{x}, "after", a, "Moved X.", "A1 X1 Y2 B1 C1"},
+		{"several after", []sheaf.DocumentID{x, b}, "after", c, "Moved 2 documents.", "A1 C1 X1 Y2 B1"},
+		{"several before", []sheaf.DocumentID{b, c}, "before", a, "Moved 2 documents.", "B1 C1 A1 X2 Y3"},
+		{"several into", []sheaf.DocumentID{b, a}, "in", c, "Moved 2 documents.", "C1 B2 A2 X3 Y4"},
+		{"with one below", []sheaf.DocumentID{a, y}, "in", b, "Moved A.", "B1 A2 X3 Y4 C1"},
 	} {
 		form := url.Values{one.field: {string(one.at)}}
 		for _, id := range one.items {

@@ -422,7 +422,7 @@ func (v *visit) arrangeDocuments(s selection) error {
 	if err != nil {
 		return err
 	}
-	return v.showResult(selectionResult{Text: s.Summary() + " moved.", Undo: undo})
+	return v.showResult(selectionResult{Text: "Moved " + s.Summary() + ".", Undo: undo})
 }
 
 // arrangedBefore calls `arrange`, one of app's methods, with the record in the field "before".

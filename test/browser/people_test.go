@@ -120,7 +120,7 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.shot("project-delete")
 	b.click("=Delete project")
 	b.arrive("My workspace")
-	b.click("=4 documents in no project")
+	b.click("=4 documents without a project")
 	b.arrive("Documents without a project")
 	b.shot("documents")
 
@@ -243,7 +243,7 @@ func TestSettings_OfTwoWhoRenameTheSecondChooses(t *testing.T) {
 	other.read("Workspace renamed.")
 	b.fill("[name=name]", "Mine")
 	b.keys(kb.Enter)
-	b.read("Name: two values")
+	b.read("Name: choose a version")
 	b.picture("settings-two-values")
 	b.tabTo("[name=keep-name]:checked")
 	b.keys(kb.ArrowUp)

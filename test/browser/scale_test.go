@@ -160,9 +160,9 @@ func (b *tab) change(s *service) {
 	touched, _ := ask[int](b, "window.touched")
 	read, _ := ask[int](b, "performance.getEntriesByType('resource').reduce((sum, e) => sum + e.encodedBodySize, 0)")
 	if touched == 0 || touched > maxLiveNodes || read == 0 || read > maxLiveBytes {
-		b.t.Errorf("a change touched %d nodes and created the page read %d bytes", touched, read)
+		b.t.Errorf("a change touched %d nodes and made the page read %d bytes", touched, read)
 	}
-	b.t.Logf("a change touched %d nodes and created the page read %d bytes", touched, read)
+	b.t.Logf("a change touched %d nodes and made the page read %d bytes", touched, read)
 }
 
 // branches opens the tree branch by branch, with the mouse and with the keys; what is open stays so, and what a page shows is there.

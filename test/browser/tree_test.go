@@ -88,15 +88,15 @@ func TestTree_Documents(t *testing.T) {
 	// With the mouse: before, after, and below another one. Each is undone by one button.
 	b.dragBefore("#tree-documents .row[data-name=Contact] a", "#tree-documents .row[data-name=Guide]")
 	b.inOrder("Contact1 Guide1 Install2 Linux3 Configure2 Updates1")
-	b.undo("Contact moved.")
+	b.undo("Moved Contact.")
 	b.inOrder("Guide1 Install2 Linux3 Configure2 Updates1 Contact1")
 	b.dragBehind("#tree-documents .row[data-name=Updates] a", "#tree-documents .row[data-name=Linux]")
 	b.inOrder("Guide1 Install2 Linux3 Updates3 Configure2 Contact1")
-	b.undo("Updates moved.")
+	b.undo("Moved Updates.")
 	b.inOrder("Guide1 Install2 Linux3 Configure2 Updates1 Contact1")
 	b.drag("#tree-documents .row[data-name=Install] a", "#tree-documents .row[data-name=Contact]")
 	b.inOrder("Guide1 Configure2 Updates1 Contact1 Install2 Linux3")
-	b.undo("Install moved.")
+	b.undo("Moved Install.")
 	b.inOrder("Guide1 Install2 Linux3 Configure2 Updates1 Contact1")
 	// The place is visible before the button is let go, and Escape leaves everything as it is.
 	b.hold("#tree-documents .row[data-name=Contact] a", "#tree-documents .row[data-name=Configure]", 0.1)
@@ -137,7 +137,7 @@ func TestTree_Documents(t *testing.T) {
 	b.says("Before Configure, below Guide.")
 	b.keys(kb.Enter)
 	b.inOrder("Guide1 Install2 Linux3 Contact2 Configure2 Updates1")
-	b.says("Contact moved.")
+	b.says("Moved Contact.")
 	b.until("the focus on it", "document.activeElement.dataset.name === 'Contact'")
 	b.ctrl("z")
 	b.inOrder("Guide1 Install2 Linux3 Configure2 Updates1 Contact1")
@@ -148,7 +148,7 @@ func TestTree_Documents(t *testing.T) {
 	b.at("Updates")
 	b.alt(kb.ArrowUp)
 	b.inOrder("Updates1 Guide1 Install2 Linux3 Configure2 Contact1")
-	b.undo("Updates moved.")
+	b.undo("Moved Updates.")
 	b.inOrder("Guide1 Install2 Linux3 Configure2 Updates1 Contact1")
 	// A closed document is opened on the way. What cannot be is said in a sentence.
 	b.click("#tree-documents .row[data-name=Guide] .twist")
@@ -160,7 +160,7 @@ func TestTree_Documents(t *testing.T) {
 	b.says("Before Install, below Guide.")
 	b.keys(kb.Enter)
 	b.inOrder("Guide1 Contact2 Install2 Linux3 Configure2 Updates1")
-	b.undo("Contact moved.")
+	b.undo("Moved Contact.")
 	b.inOrder("Guide1 Install2 Linux3 Configure2 Updates1 Contact1")
 
 	// Several at once: below another one by the mouse, and into another project by the dialog.

@@ -203,7 +203,7 @@ func (b *tab) badge(text string) {
 // narrow lets the webhook hear of the first document of that name alone, and then of everything again.
 func (b *tab) narrow(document string) {
 	b.t.Helper()
-	b.follow("=Narrow it", ".narrowing [name=q]")
+	b.follow("=Add a filter", ".narrowing [name=q]")
 	b.fill(".narrowing [name=q]", document)
 	b.click("=Find")
 	b.see("[name=add]")
@@ -211,7 +211,7 @@ func (b *tab) narrow(document string) {
 	b.click("[name=add]")
 	b.see("[name=remove]")
 	b.click("[name=remove]")
-	b.read("It gets all events.")
+	b.read("This webhook gets all events.")
 	b.follow(".crumbs li:last-child a", "#webhook h1 .badge")
 	b.badge("active")
 }
