@@ -320,7 +320,7 @@ type SharedHits struct {
 // word of the text. It returns NotFound for a share of a document, and Invalid for bad words.
 func (a *App) SearchShared(ctx context.Context, s sheaf.Shared, text string, p sheaf.Paging) (out SharedHits, err error) {
 	may := search.Scope{Types: []sheaf.SearchType{sheaf.SearchDocument}}
-	q := sheaf.SearchQuery{Text: text, Types: may.Types, Paging: p}
+	q := sheaf.SearchQuery{Text: text, Types: may.Types, Reading: true, Paging: p}
 	switch s.ResourceType {
 	case sheaf.ShareOfFolder:
 		folder := sheaf.FolderID(s.ResourceID)

@@ -35,7 +35,7 @@ func (w *town) wantIn(body string, yes bool, parts ...string) {
 
 func TestActivity_ShowsEventsAndFilters(t *testing.T) {
 	w := newTown(t)
-	w.wantIn(w.activity(""), true, "<bdi>ada@example.com</bdi> created the project “<bdi>Project</bdi>”", "created the folder “<bdi>Folder</bdi>”", "created the document “<bdi>&lt;b&gt;Sent&lt;/b&gt;</bdi>”")
+	w.wantIn(w.activity(""), true, "<bdi>Ada</bdi> created the project “<bdi>Project</bdi>”", "created the folder “<bdi>Folder</bdi>”", "created the document “<bdi>&lt;b&gt;Sent&lt;/b&gt;</bdi>”")
 	byType := w.activity("type=folder.created")
 	w.wantIn(byType, true, "created the folder “<bdi>Folder</bdi>”")
 	w.wantIn(byType, false, "created the project", "created the document")
@@ -84,7 +84,7 @@ func TestActivity_NamesTheKeyThatActed(t *testing.T) {
 		sheaf.ProjectChange{Name: sheaf.Some("By a key")})
 	w.must(err)
 	page := w.activity("resource=" + string(p.ID))
-	w.wantIn(page, true, "<bdi>ada@example.com</bdi> created the project “<bdi>By a key</bdi>”", "with <bdi>the key “Nightly &lt;import&gt;”</bdi>")
+	w.wantIn(page, true, "<bdi>Ada</bdi> created the project “<bdi>By a key</bdi>”", "with <bdi>the key “Nightly &lt;import&gt;”</bdi>")
 	w.wantIn(w.activity("resource="+w.ids["projects"]), false, "with <bdi>")
 	_, event, _ := strings.Cut(page, "/events/")
 	event, _, _ = strings.Cut(event, `"`)
@@ -106,7 +106,7 @@ func TestActivity_NamesWhatIsShared(t *testing.T) {
 	event, _, _ = strings.Cut(event, `"`)
 	w.wantIn(w.get("events/"+event), true, "created the share of the project “<bdi>Open &lt;house&gt;</bdi>”")
 	w.must(w.a.DeleteProject(t.Context(), w.caller, p.ID, sheaf.Match{}))
-	w.wantIn(w.activity("resource="+string(s.ID)), true, "<bdi>ada@example.com</bdi> created the share of the project</strong>")
+	w.wantIn(w.activity("resource="+string(s.ID)), true, "<bdi>Ada</bdi> created the share of the project</strong>")
 }
 
 func TestActivity_SaysWhatChanged(t *testing.T) {
@@ -156,9 +156,38 @@ func TestCharts_DrawTheLastHourAndDay(t *testing.T) {
 	w.wantIn(hour, true, "answered <b>50</b>", "rate-limited <b>10</b>", "delivered <b>3</b>", "will be retried <b>2</b>", "failed <b>1</b>",
 		"p95 <b>20.0 ms</b>", "peak 40", `class="good" x="590" y="25" width="8" height="75"`, `class="warn" x="590" y="0" width="8" height="25"`)
 	day := w.activity("span=day")
-	w.wantIn(day, true, "answered <b>1050</b>", "peak 1000")
+	w.wantIn(day, true, "answered <b>1,050</b>", "peak 1,000")
 	// The table has the same figures, for readers who cannot see the drawing.
 	w.wantIn(hour, true, `<td class="number">40</td><td class="number">10</td><td class="number">3</td><td class="number">2</td><td class="number">1</td><td class="number">20.0 ms</td>`)
 	other := w.ask(http.MethodGet, strings.ReplaceAll(w.address("/w/{workspace}/activity"), string(w.caller.Workspace), string(w.callerOf(w.stranger).Workspace)), w.stranger)
 	w.wantIn(other.Body.String(), true, "answered <b>0</b>")
+}
+
+// A document that comes out of the trash is restored, not created, although its event says created.
+func TestActivity_SaysRestored(t *testing.T) {
+	w := newTown(t)
+	d := w.newDocument("Phoenix", "")
+	w.must(w.a.DeleteDocument(t.Context(), w.caller, d, sheaf.Match{}))
+	_, err := w.a.RestoreDocument(t.Context(), w.caller, d)
+	w.must(err)
+	page := w.activity("resource=" + string(d))
+	w.wantIn(page, true, "<bdi>Ada</bdi> restored the document “<bdi>Phoenix</bdi>”", "deleted the document", "created the document")
+	if strings.Count(page, "created the document “<bdi>") != 1 {
+		t.Errorf("created more than once: %s", page)
+	}
+	imported := sheaf.Event{Type: sheaf.DocumentCreated, Body: []byte(`{"timestamp":"2026-01-03T00:00:00.000Z","payload":{"title":"Old","created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-02T00:00:00.000Z"}}`)}
+	if got := readEntry(imported, nil).Did; got != "created the document" {
+		t.Errorf("an import %s", got)
+	}
+}
+
+func TestFigure_HasSeparators(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 12480: "12,480", 1234567: "1,234,567", -1234: "-1,234", -123: "-123"} {
+		if got := figure(n); got != want {
+			t.Errorf("%d is %s, want %s", n, got, want)
+		}
+	}
+	if got := many(int64(3000), "delivery"); got != "3,000 deliveries" {
+		t.Error(got)
+	}
 }

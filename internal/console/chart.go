@@ -1,7 +1,6 @@
 package console
 
 import (
-	"strconv"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -76,7 +75,7 @@ func (v *visit) charts(day bool) (charts, error) {
 			columns[i].Add(m.Counts)
 		}
 	}
-	count := func(n int64) string { return strconv.FormatInt(n, 10) }
+	count := func(n int64) string { return figure(n) }
 	micros := func(n int64) string {
 		if n == 0 {
 			return "–" // there was no attempt

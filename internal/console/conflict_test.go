@@ -45,7 +45,7 @@ func TestConflict_OfAProjectIsChosenFieldByField(t *testing.T) {
 	if got.Code != http.StatusPreconditionFailed || w.project().Name != "Theirs" {
 		t.Fatalf("%d, the name is %s", got.Code, w.project().Name)
 	}
-	w.wantIn(page, true, "While you were editing, ada@example.com changed this.", ">Theirs<", ">Their words<",
+	w.wantIn(page, true, "While you were editing, Ada changed this.", ">Theirs<", ">Their words<",
 		`name="keep-name" value="mine" checked`, `name="keep-description" value="saved" checked`, `name="keep-icon" value="mine" checked`)
 	w.wantIn(page, false, `name="keep-color"`)
 	// The form is sent back with the preselected choices, except for the icon.

@@ -187,7 +187,7 @@ func TestVersions_ListCompareAndRestore(t *testing.T) {
 	w.rewrite("old line\n")
 	w.rewrite("new <line>\n")
 	list := w.ask(http.MethodGet, w.address(documentPath+"/versions"), w.owner).Body.String()
-	if !strings.Contains(list, "3 versions") || !strings.Contains(list, "ada@example.com") || !strings.Contains(list, "9 bytes") {
+	if !strings.Contains(list, "3 versions") || !strings.Contains(list, "<bdi>Ada</bdi>") || !strings.Contains(list, "9 bytes") {
 		t.Errorf("the list is %s", list)
 	}
 	for path, want := range map[string]string{"/versions/3": "<del>- old line", "/versions/2?view=now": "&lt;line&gt;", "/versions/2?view=text": "<p>old line</p>",

@@ -152,14 +152,14 @@ func TestDocumentTree_TenThousandDocuments(t *testing.T) {
 	w.newDocuments(10_000, "Flat", "")
 	w.newDocuments(1_000, "Deep", open[0])
 	page := w.get(project)
-	w.wantIn(page, true, ">Flat 00020<", `rel="next" href="?from=30"`, " of 10009 documents")
+	w.wantIn(page, true, ">Flat 00020<", `rel="next" href="?from=30"`, " of 10,009 documents")
 	w.wantIn(page, false, ">Flat 00022<", ">Below 00000<")
 	w.wantIn(w.get(project+"?from=30"), true, ">Flat 00030<")
 	full := w.get(project, openedDocuments(open...))
 	if n := strings.Count(full, `data-kind="document"`); n != maxTreeRows {
 		t.Errorf("the tree has %d rows", n)
 	}
-	w.wantIn(full, true, "/documents/"+string(open[0])+`?from=30#below">1001 more</a>`)
+	w.wantIn(full, true, "/documents/"+string(open[0])+`?from=30#below">1,001 more</a>`)
 	w.wantIn(w.get("documents/"+string(open[0])+"?from=30"), true, ">Below 00030<", ">Deep 00000<", `rel="prev"`)
 	if len(full) > 300<<10 {
 		t.Errorf("the page has %d bytes", len(full))

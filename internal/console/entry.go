@@ -85,7 +85,16 @@ type envelope struct {
 		ResourceID   string                     `json:"resource_id"`
 		Reason       string                     `json:"deactivation_reason"`
 		Previous     map[string]json.RawMessage `json:"previous"`
+		CreatedAt    string                     `json:"created_at"`
+		UpdatedAt    string                     `json:"updated_at"`
 	} `json:"payload"`
+	At string `json:"timestamp"`
+}
+
+// restores reports whether the event is about a document that came out of the trash: it was created
+// before, and changed at the time of the event. An imported document was changed earlier.
+func (b *envelope) restores(t sheaf.EventType) bool {
+	return t == sheaf.DocumentCreated && b.Payload.CreatedAt != b.Payload.UpdatedAt && b.Payload.UpdatedAt == b.At
 }
 
 // readEntry returns the event as a sentence. A program may have reported the payload in any shape:
@@ -95,6 +104,9 @@ func readEntry(e sheaf.Event, names people) entry {
 	_ = json.Unmarshal(e.Body, &b)
 	out := entry{Event: e, Who: names[b.UserID], Did: didOf(e.Type, b.Payload.Previous),
 		What: cmp.Or(b.Payload.Name, b.Payload.Title, b.Payload.Filename)}
+	if b.restores(e.Type) {
+		out.Did = "restored the document"
+	}
 	switch shows := b.Payload.ResourceType; {
 	case e.Type.Resource() != "share":
 	case shows == sheaf.ShareOfDocument, shows == sheaf.ShareOfProject, shows == sheaf.ShareOfFolder:

@@ -44,6 +44,7 @@ GET /w/{workspace}/live: events:read member
 GET /w/{workspace}/search: projects:read member
 GET /w/{workspace}/jump: projects:read member
 GET /w/{workspace}/projects: projects:read member
+POST /w/{workspace}/steps/close: projects:write editor
 GET /w/{workspace}/projects/new: projects:write editor
 GET /w/{workspace}/projects/choose: projects:read member
 POST /w/{workspace}/projects: projects:write editor
@@ -199,7 +200,7 @@ func newTown(t *testing.T) *town {
 	w := &town{T: t, c: c, a: a, store: st, index: index, ids: map[string]string{}}
 	first, _, err := a.Operator().FirstRun(t.Context())
 	w.must(err)
-	w.must(a.CompleteSetup(t.Context(), first.Link.Token, "ada@example.com", "long enough"))
+	w.must(a.CompleteSetup(t.Context(), first.Link.Token, app.SetUp{Name: "Ada", Email: "ada@example.com", Password: "long enough"}))
 	w.owner = w.signIn("ada@example.com")
 	w.caller = w.callerOf(w.owner)
 	w.member = w.join("bob@example.com", "Bob", sheaf.Member)

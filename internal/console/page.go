@@ -179,6 +179,7 @@ func (c *Console) functions() template.FuncMap {
 		"time":     func(t any) template.HTML { return timeElement(t, "") },
 		"clock":    func(t any) template.HTML { return timeElement(t, " data-clock") }, // stays a time of day, for tables
 		"many":     many,
+		"figure":   figure,
 		"text":     text,
 		"markdown": markdownOf,
 		"icons":    icon.All,

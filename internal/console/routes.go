@@ -53,6 +53,7 @@ func (c *Console) allRoutes() []route {
 		get("/w/{workspace}/jump", read, c.jump, costly),
 
 		get("/w/{workspace}/projects", read, c.overview),
+		post("/w/{workspace}/steps/close", write, c.closeSteps),
 		get("/w/{workspace}/projects/new", write, c.newProject),
 		get("/w/{workspace}/projects/choose", read, c.chooseProject),
 		post("/w/{workspace}/projects", write, c.createProject, resumable),

@@ -36,11 +36,22 @@ func (s steps) Done() (n int) {
 // All reports whether all steps are done.
 func (s steps) All() bool { return s.Done() == len(s) }
 
+// closeSteps answers POST /w/{workspace}/steps/close: the person sees the first steps no more.
+func (c *Console) closeSteps(v *visit) error {
+	if err := c.app.CloseSteps(v.r.Context(), v.session); err != nil {
+		return err
+	}
+	return v.done(v.at("projects"))
+}
+
 // firstSteps returns the first steps that the person may do, and which of them are done. A person
-// who may not change anything gets none.
+// who may not change anything, or has closed the steps, gets none.
 func (v *visit) firstSteps() (steps, error) {
 	if !v.caller.May(sheaf.ProjectsWrite) {
 		return nil, nil
+	}
+	if closed, err := v.console.app.StepsClosed(v.r.Context(), v.session); closed || err != nil {
+		return nil, err
 	}
 	changed, err := v.console.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Sort: sheaf.DocumentsByUpdated, Paging: sheaf.Paging{Limit: sheaf.DefaultLimit, Desc: true}})
 	if err != nil {

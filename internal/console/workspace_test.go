@@ -147,3 +147,39 @@ func TestKeys_OfTheWorkspaceInTheConsole(t *testing.T) {
 	after := list()
 	w.wantIn(after, false, "old secret ends", first, second, third)
 }
+
+// The first steps can be closed. They stay closed for that person, and for nobody else.
+func TestSteps_StayClosedForThePerson(t *testing.T) {
+	w := newTown(t)
+	eve := w.join("eve@example.com", "Eve", sheaf.Owner)
+	see := func(token string) string {
+		return w.ask(http.MethodGet, w.address("/w/{workspace}/projects"), token).Body.String()
+	}
+	w.wantIn(see(w.owner), true, "First steps", `action="`+w.address("/w/{workspace}/steps/close")+`"`)
+	for range 2 { // twice is once
+		if got := w.sendAs(w.owner, "/w/{workspace}/steps/close", nil); got.Code != http.StatusSeeOther {
+			t.Fatalf("%d %s", got.Code, got.Body)
+		}
+	}
+	w.wantIn(see(w.owner), false, "First steps")
+	w.wantIn(see(w.signIn("ada@example.com")), false, "First steps")
+	w.wantIn(see(eve), true, "First steps")
+}
+
+// The time on a project's page is that of its newest change, also of a document in it.
+func TestProject_ItsChangeCountsItsDocuments(t *testing.T) {
+	w := newTown(t)
+	id := sheaf.ProjectID(w.ids["projects"])
+	p, err := w.a.Project(t.Context(), w.caller, id)
+	w.must(err)
+	d, err := w.a.CreateDocument(t.Context(), w.caller, sheaf.DocumentChange{Title: sheaf.Some("Newest"), ProjectID: sheaf.Some(id)})
+	w.must(err)
+	if !d.UpdatedAt.After(p.UpdatedAt) {
+		t.Fatalf("the document changed at %v, the project at %v", d.UpdatedAt, p.UpdatedAt)
+	}
+	w.wantIn(w.get("projects/"+string(id)), true, `changed <time datetime="`+d.UpdatedAt.Format(sheaf.TimeFormat)+`"`)
+	name := sheaf.ProjectChange{Name: sheaf.Some("Later")}
+	p2, err := w.a.UpdateProject(t.Context(), w.caller, id, name, sheaf.Match{})
+	w.must(err)
+	w.wantIn(w.get("projects/"+string(id)), true, `changed <time datetime="`+p2.UpdatedAt.Format(sheaf.TimeFormat)+`"`)
+}

@@ -247,8 +247,15 @@ func (v *View) showPaths(r *store.Reader, shown []sheaf.Hit, parents map[sheaf.D
 
 // hitOf builds the hit to show for a record. `body` is the folded body that newRecord returned.
 func (v *View) hitOf(f *store.Findable, body string) sheaf.Hit {
+	var unread bool
+	if v.query.Reading && f.Type == sheaf.SearchDocument {
+		read := *f
+		read.Content = readable(f.Content)
+		_, folded, ok := v.match(&read)
+		f, body, unread = &read, folded.body, !ok
+	}
 	description, content, _ := strings.Cut(body, between)
-	h := sheaf.Hit{Type: f.Type, ID: f.ID, Title: f.Title, ProjectID: f.Project, FolderID: f.Folder, UpdatedAt: f.UpdatedAt.Truncate(time.Millisecond)}
+	h := sheaf.Hit{Type: f.Type, ID: f.ID, Title: f.Title, ProjectID: f.Project, FolderID: f.Folder, UpdatedAt: f.UpdatedAt.Truncate(time.Millisecond), Unread: unread}
 	h.Snippet, h.Ranges = snippet(v.words.long, folding{f.Description, description}, folding{f.Content, content})
 	return h
 }

@@ -10,6 +10,7 @@ func setUp(t *testing.T, s *service) *tab {
 	t.Helper()
 	b := newTab(t, s)
 	b.open(s.SetupLink)
+	b.fill("[name=name]", "Ada")
 	b.fill("[name=email]", "ada@example.com")
 	b.fill("[name=password]", password)
 	b.fill("[name=again]", password)

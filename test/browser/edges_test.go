@@ -119,6 +119,7 @@ func TestEdges_NothingIsLostAndNothingUntrueIsSaid(t *testing.T) {
 	b.arrive("My workspace")
 	other := startService(t)
 	b.open(other.SetupLink)
+	b.fill("[name=name]", "Ada")
 	b.fill("[name=email]", "ada@example.com")
 	b.fill("[name=password]", password)
 	b.fill("[name=again]", password)

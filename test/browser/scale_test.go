@@ -113,8 +113,8 @@ func (b *tab) documentTree(workspace string) {
 	b.t.Helper()
 	b.open("/w/" + workspace + "/projects/0198c0de-0002-7000-8000-000000000001")
 	b.arrive("Project 00001")
-	b.read("10000 documents")
-	b.read("1 to 30 of 5000 documents")
+	b.read("10,000 documents")
+	b.read("1 to 30 of 5,000 documents")
 	b.light("a project of 10,000 documents")
 	rows := func(n int) {
 		b.t.Helper()
