@@ -109,3 +109,17 @@ func (b *tab) stepsDone(n int) {
 	b.arrive("My workspace")
 	b.until("the steps that are done", "document.querySelectorAll('.steps li').length === 5 && document.querySelectorAll('.steps li.done').length === "+fmt.Sprint(n))
 }
+
+// The first steps can be closed, and stay closed.
+func TestSteps_CanBeClosed(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	b.read("First steps")
+	b.click("=Close the first steps")
+	b.gone(".steps")
+	b.open("/")
+	b.arrive("My workspace")
+	b.gone(".steps")
+	b.picture("overview-without-steps")
+}

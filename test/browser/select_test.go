@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -221,4 +222,57 @@ func (b *tab) chooseFirst(selector string) {
 func (b *tab) alt(key string) {
 	b.t.Helper()
 	b.do(chromedp.KeyEvent(key, chromedp.KeyModifiers(1)))
+}
+
+// Boxes are ticked up to another one by a click with Shift, also with the keyboard, and all of them by a button.
+func TestSelect_UpToAnotherAndAll(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	for n := range 6 {
+		b.post("projects", map[string]string{"name": fmt.Sprint("Project ", n)})
+	}
+	b.open("/")
+	b.arrive("My workspace")
+	ticked := func(want string) {
+		t.Helper()
+		b.until("ticked "+want, `[...document.querySelectorAll("main .pickbox")].map((e) => e.checked ? 1 : 0).join("") === `+quote(want))
+	}
+	b.click("=Select Project 1")
+	b.read("Project 1 selected")
+	b.shiftClick("=Select Project 4")
+	ticked("011110")
+	b.read("4 selected")
+	if text, _ := ask[string](b, "getSelection().toString()"); text != "" {
+		t.Errorf("the click selected the text %q", text)
+	}
+	b.shiftClick("=Select Project 3") // it clears the boxes, as the one that is clicked
+	ticked("011000")
+	b.click("=Select all")
+	ticked("111111")
+	b.read("6 selected")
+	b.until("nothing left to select", "document.querySelector('[data-all]').hidden")
+	b.picture("selected-all")
+	b.accessible("a page with all selected")
+	b.click("=Clear")
+	ticked("000000")
+	b.until("the focus on the first box", "(() => { const e = document.querySelector('main .pickbox'); e.focus(); return document.activeElement === e })()")
+	b.keys(" ")
+	ticked("100000")
+	b.refreshed()
+	b.shiftClick("=Select Project 2")
+	ticked("111000")
+}
+
+// shiftClick clicks an element while Shift is held.
+func (b *tab) shiftClick(selector string) {
+	b.t.Helper()
+	x, y := b.middle(selector)
+	b.do(chromedp.MouseClickXY(x, y, chromedp.ButtonModifiers(input.ModifierShift)))
+}
+
+// refreshed reads the page again, as a change of another person does.
+func (b *tab) refreshed() {
+	b.t.Helper()
+	b.until("the page read again", "(sheaf.refresh(), true)")
 }

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -260,4 +261,83 @@ func TestTree_Documents(t *testing.T) {
 	b.await("document.querySelector('h1')?.innerText === 'Guide'")
 	b.click("#tree-documents .row[data-name=Configure] > a")
 	b.await("document.querySelector('h1')?.innerText === 'Configure' && document.querySelector('.crumbs').innerText.includes('Guide')")
+}
+
+// A tree is one stop of Tab. Inside it, letters find a row by its name, and Shift-F10 opens the menu of a row.
+func TestTree_OneStopOfTabAndLetters(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	docs := b.post("folders", map[string]string{"name": "Docs", "type": "project"})
+	b.post("folders", map[string]string{"name": "Design", "type": "project"})
+	b.post("projects", map[string]string{"name": "Inside", "in": docs})
+	b.post("projects", map[string]string{"name": "Mail"})
+	b.post("projects", map[string]string{"name": "Map of the sea"})
+	handbook := b.post("projects", map[string]string{"name": "Handbook"})
+	for _, title := range []string{"Guide", "Glossary", "Manual"} {
+		b.post("documents", map[string]string{"title": title, "project": handbook})
+	}
+	b.open("/")
+	b.arrive("My workspace")
+	const at = "document.activeElement.dataset.name"
+	focus := func(name string) {
+		t.Helper()
+		b.until("the focus on "+name, at+" === "+quote(name)+" && document.activeElement.tabIndex === 0")
+	}
+	stops := func(tree string) {
+		t.Helper()
+		b.until("one stop in "+tree, "[...document.querySelectorAll("+quote(tree+" *")+")].filter((e) => e.tabIndex === 0 && e.checkVisibility()).length === 1")
+	}
+	forget := func() { time.Sleep(1100 * time.Millisecond) } // letters belong together if they come within a second
+	b.until("the tree", "document.querySelector('#tree-projects [role=treeitem]')")
+	stops("#tree-projects")
+	b.until("the first row", "(() => { document.querySelector('#tree-projects [tabindex=\"0\"]').focus(); return true })()")
+	first, _ := ask[string](b, at)
+	b.keys("m")
+	focus("Mail")
+	forget()
+	b.keys("map o") // with a space, which selects nothing here
+	focus("Map of the sea")
+	b.gone("#selection")
+	forget()
+	b.keys("d")
+	b.until("a row with D", at+".startsWith('D')")
+	one, _ := ask[string](b, at)
+	b.keys("d") // one letter again and again goes on
+	b.until("the other row with D", at+".startsWith('D') && "+at+" !== "+quote(one))
+	stops("#tree-projects")
+	b.keys(kb.Home)
+	focus(first)
+	b.keys(kb.End)
+	b.until("the last row", at+" !== "+quote(first))
+
+	// Closing a folder around the focus keeps a stop.
+	b.until("the folder", "(() => { const e = document.querySelector('#tree-projects [data-name=Docs]'); e.focus(); return document.activeElement === e })()")
+	b.keys(kb.ArrowRight)
+	b.until("the folder open", "document.activeElement.ariaExpanded === 'true'")
+	b.keys(kb.ArrowRight)
+	focus("Inside")
+	b.click("#tree .row[data-name=Docs] .twist")
+	stops("#tree-projects")
+
+	// The menu of a row, and back to the row.
+	b.until("the row", "(() => { const e = document.querySelector('#tree-projects [data-name=Handbook]'); e.focus(); return document.activeElement === e })()")
+	b.do(chromedp.KeyEvent(kb.F10, chromedp.KeyModifiers(input.ModifierShift)))
+	b.until("the menu", "document.querySelector('#row-menu:popover-open a') === document.activeElement")
+	b.keys(kb.Escape)
+	focus("Handbook")
+	b.accessible("the tree after its menu")
+
+	// In the tree of documents M picks a row up, unless it continues a name.
+	b.click("#tree .row[data-name=Handbook] a")
+	b.arrive("Handbook")
+	stops("#tree-documents")
+	b.at("Guide")
+	b.keys("g")
+	focus("Glossary")
+	forget()
+	b.keys("m")
+	b.says("Glossary is picked up.")
+	b.keys(kb.Escape)
+	b.picture("tree-keys")
 }
