@@ -21,7 +21,7 @@ func TestErased_UsersAreShownAsSuch(t *testing.T) {
 	_, err = w.a.Operator().EraseUser(t.Context(), "zoe@example.com")
 	w.must(err)
 	for path, want := range map[string]string{
-		"/activity": "<bdi>erased user</bdi> made the document “<bdi>By Zoe</bdi>”",
+		"/activity": "<bdi>erased user</bdi> created the document “<bdi>By Zoe</bdi>”",
 		"/documents/" + string(d.ID) + "/versions": "erased user",
 	} {
 		page := w.ask(http.MethodGet, w.address("/w/{workspace}"+path), w.owner).Body.String()

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -268,7 +267,7 @@ func TestSelect_UpToAnotherAndAll(t *testing.T) {
 func (b *tab) shiftClick(selector string) {
 	b.t.Helper()
 	x, y := b.middle(selector)
-	b.do(chromedp.MouseClickXY(x, y, chromedp.ButtonModifiers(input.ModifierShift)))
+	b.do(chromedp.MouseClickXY(x, y, chromedp.ButtonModifiers(8)))
 }
 
 // refreshed reads the page again, as a change of another person does.

@@ -322,7 +322,7 @@ func TestTree_OneStopOfTabAndLetters(t *testing.T) {
 
 	// The menu of a row, and back to the row.
 	b.until("the row", "(() => { const e = document.querySelector('#tree-projects [data-name=Handbook]'); e.focus(); return document.activeElement === e })()")
-	b.do(chromedp.KeyEvent(kb.F10, chromedp.KeyModifiers(input.ModifierShift)))
+	b.do(chromedp.KeyEvent(kb.F10, chromedp.KeyModifiers(8)))
 	b.until("the menu", "document.querySelector('#row-menu:popover-open a') === document.activeElement")
 	b.keys(kb.Escape)
 	focus("Handbook")
