@@ -10,15 +10,17 @@ import (
 // Key is an API key of one user in the workspace.
 type Key struct {
 	Received
-	ID         string     `json:"id"`
-	Name       string     `json:"name"`
-	Prefix     string     `json:"prefix"` // shf_ and six characters more, to know it again by
-	Scopes     []string   `json:"scopes"`
-	UserID     string     `json:"user_id"`
-	Owner      string     `json:"owner"`        // user, or workspace: then it stays when its user leaves
-	ExpiresAt  *time.Time `json:"expires_at"`   // nil: never
-	LastUsedAt *time.Time `json:"last_used_at"` // to a minute; nil: not yet
-	CreatedAt  time.Time  `json:"created_at"`
+	ID     string   `json:"id"`
+	Name   string   `json:"name"`
+	Prefix string   `json:"prefix"` // shf_ and six characters more, to know it again by
+	Scopes []string `json:"scopes"`
+	// RestrictedTo limits what the key sees and changes; nil: the whole workspace.
+	RestrictedTo *Restriction `json:"restricted_to"`
+	UserID       string       `json:"user_id"`
+	Owner        string       `json:"owner"`        // user, or workspace: then it stays when its user leaves
+	ExpiresAt    *time.Time   `json:"expires_at"`   // nil: never
+	LastUsedAt   *time.Time   `json:"last_used_at"` // to a minute; nil: not yet
+	CreatedAt    time.Time    `json:"created_at"`
 	// Secret is the key itself. Only Create and Rotate return it. If the first answer was lost and the request
 	// repeated, it is nil: rotate the key, with another one if need be.
 	Secret *string `json:"key"`
@@ -29,6 +31,15 @@ type NewKey struct {
 	Name      string     `json:"name"`
 	Scopes    []string   `json:"scopes"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	// RestrictedTo limits the key to some projects and folders; nil: the whole workspace.
+	RestrictedTo *Restriction `json:"restricted_to,omitempty"`
+}
+
+// Restriction limits a key to projects and folders of projects, 1 to 100 together. A folder covers everything
+// below it.
+type Restriction struct {
+	ProjectIDs []string `json:"project_ids,omitempty"`
+	FolderIDs  []string `json:"folder_ids,omitempty"`
 }
 
 // Keys are the operations on API keys. Listing needs the scope keys:read, the others keys:write.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,10 +17,12 @@ type keyCreate struct {
 	storeFlags
 	cli.Output
 	workspaceFlag
-	Name    string `required:"" placeholder:"NAME" help:"Name of the key, 1 to 100 characters. It acts in the name of the workspace's owner."`
-	Scopes  string `required:"" placeholder:"all|a,b,c" complete:"scopes" list:"" help:"all, or some of: ${scopes}. events:read and webhooks:write expose all of a workspace's content."`
-	Expires string `placeholder:"24h" help:"How long the key is valid; by default without end."`
-	Owner   string `default:"user" values:"user,workspace" help:"user: it ends when the owner leaves the workspace. workspace: it stays."`
+	Name    string   `required:"" placeholder:"NAME" help:"Name of the key, 1 to 100 characters. It acts in the name of the workspace's owner."`
+	Scopes  string   `required:"" placeholder:"all|a,b,c" complete:"scopes" list:"" help:"all, or some of: ${scopes}. events:read and webhooks:write expose all of a workspace's content."`
+	Project []string `placeholder:"ID" help:"Restrict the key to this project; repeat for several. What is outside does not exist for the key."`
+	Folder  []string `placeholder:"ID" help:"Restrict the key to this folder and everything below it; repeat for several."`
+	Expires string   `placeholder:"24h" help:"How long the key is valid; by default without end."`
+	Owner   string   `default:"user" values:"user,workspace" help:"user: it ends when the owner leaves the workspace. workspace: it stays."`
 }
 
 // Run creates the key and shows it, once.
@@ -32,6 +35,14 @@ func (c *keyCreate) Run(ctx context.Context, p *program) (err error) {
 		}
 		if in.Scopes, err = sheaf.ParseScopes(names); err != nil {
 			return err
+		}
+	}
+	if len(c.Project)+len(c.Folder) > 0 {
+		if in.RestrictTo, err = restrictTo(c.Project, c.Folder); err != nil {
+			return err
+		}
+		if c.Scopes == "all" {
+			in.Scopes = slices.DeleteFunc(slices.Clone(in.Scopes), func(s sheaf.Scope) bool { return !s.Restrictable() })
 		}
 	}
 	if c.Expires != "" {
@@ -74,6 +85,26 @@ func showKey(p *program, out cli.Output, k sheaf.NewKey) error {
 	}), func() string {
 		return fmt.Sprintf("%s\n\nThis is the key %q, id %s. It is shown only now.\n", *k.Secret, k.Name, k.ID)
 	})
+}
+
+// restrictTo reads the ids of --project and --folder.
+func restrictTo(projects, folders []string) (*app.RestrictTo, error) {
+	to := &app.RestrictTo{}
+	for _, text := range projects {
+		id, ok := sheaf.ParseUUID(text)
+		if !ok {
+			return nil, sheaf.Invalidf("--project: %q is not the id of a project: sheaf projects list shows them", sheaf.Clip(text))
+		}
+		to.Projects = append(to.Projects, sheaf.ProjectID(id))
+	}
+	for _, text := range folders {
+		id, ok := sheaf.ParseUUID(text)
+		if !ok {
+			return nil, sheaf.Invalidf("--folder: %q is not the id of a folder: sheaf folders list shows them", sheaf.Clip(text))
+		}
+		to.Folders = append(to.Folders, sheaf.FolderID(id))
+	}
+	return to, nil
 }
 
 // keyList is sheaf key list.

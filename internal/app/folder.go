@@ -40,6 +40,9 @@ func (w *work) createFolder(in sheaf.FolderChange) (f sheaf.Folder, err error) {
 	if err := firstMissing(err, fault); err != nil {
 		return f, err
 	}
+	if err := w.mayPlaceFolder(sheaf.Folder{}, f); err != nil {
+		return f, err
+	}
 	if err := w.folderIsOnly(f); err != nil {
 		return f, err
 	}
@@ -103,9 +106,10 @@ func (w *work) folderIsOnly(f sheaf.Folder) error {
 	if f.ExternalID == nil {
 		return nil
 	}
-	holder, found, err := w.FolderWith(w.ws.ID, *f.ExternalID)
+	holder, found, err := w.Unrestricted().FolderWith(w.ws.ID, *f.ExternalID)
 	if err == nil && found && holder.ID != f.ID {
-		err = externalIDTaken("folder", *f.ExternalID, string(holder.ID))
+		_, unseen := w.Folder(w.ws.ID, holder.ID)
+		err = externalIDTaken("folder", *f.ExternalID, string(holder.ID), unseen)
 	}
 	return err
 }
@@ -182,6 +186,9 @@ func (w *work) replaceFolder(before sheaf.Folder, in sheaf.FolderChange, match s
 	if in.EntityType.Set && in.EntityType.Value != string(before.EntityType) {
 		return before, sheaf.InvalidField("entity_type", "entity_type of a folder cannot be changed: this one is of type %s; leave it out, or create another folder", before.EntityType)
 	}
+	if err := w.mayPlaceFolder(before, f); err != nil {
+		return before, err
+	}
 	if err := w.folderIsOnly(f); err != nil {
 		return before, err
 	}
@@ -228,6 +235,9 @@ func (w *work) moveFolder(id sheaf.FolderID, parent *sheaf.FolderID, match sheaf
 	}
 	moved := before
 	moved.ParentID, moved.Depth = parent, depth
+	if err := w.mayPlaceFolder(before, moved); err != nil {
+		return before, err
+	}
 	return w.changeTree(before, moved, tree)
 }
 
@@ -280,6 +290,9 @@ func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, mat
 			return nothing, err
 		}
 		if err := at.match(match, top.Revision); err != nil {
+			return nothing, err
+		}
+		if err := w.mayRemoveFolder(top); err != nil {
 			return nothing, err
 		}
 		size, err := w.TreeSize(w.ws.ID, id)

@@ -183,7 +183,7 @@ func hold[ID ~string](holders map[string]ID, noun string, externalID *string, id
 		return nil
 	}
 	if holder, held := holders[*externalID]; held && holder != id {
-		return externalIDTaken(noun, *externalID, string(holder))
+		return externalIDTaken(noun, *externalID, string(holder), nil)
 	}
 	holders[*externalID] = id
 	return nil

@@ -45,17 +45,29 @@ type NewKey struct {
 	ExpiresAt *time.Time // nil: never
 	// OfWorkspace makes a key that stays when the user leaves.
 	OfWorkspace bool
+	// RestrictTo limits the key to these records; nil: the whole workspace.
+	RestrictTo *RestrictTo
 }
 
 // check returns the first error of the fields.
 func (k NewKey) check(now time.Time) error {
-	if err := k.checkName(); err != nil {
+	if err := firstError(k.checkName(), k.checkRestriction()); err != nil {
 		return err
 	}
 	return k.checkExpiry(now)
 }
 
 func (k NewKey) checkName() error { return sheaf.CheckName("name", k.Name, sheaf.MaxKeyName) }
+
+// checkRestriction returns Invalid for a restriction that names nothing or too much, or that does not
+// go with the scopes.
+func (k NewKey) checkRestriction() error {
+	if k.RestrictTo == nil {
+		return nil
+	}
+	to := sheaf.Restriction{Projects: k.RestrictTo.Projects, Folders: k.RestrictTo.Folders}
+	return firstError(to.Check(), to.CheckScopes(k.Scopes))
+}
 
 // checkExpiry refuses an expiry in the past.
 func (k NewKey) checkExpiry(now time.Time) error {
@@ -70,7 +82,7 @@ func (k NewKey) checkExpiry(now time.Time) error {
 // (KEY_LIMIT_REACHED) and how many are created in an hour (RateLimited). A person can create a key
 // that belongs to the workspace; what such a key creates belongs to the workspace too.
 func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey, error) {
-	fault := firstError(in.checkName(), in.checkGrant(c))
+	fault := firstError(in.checkName(), in.checkRestriction(), in.checkGrant(c))
 	return write(ctx, a, c, scope(sheaf.KeysWrite), fault, func(w *work) (sheaf.NewKey, error) {
 		// Checked here and not before: if the request is repeated after the key expired, it still
 		// gets its first answer.
@@ -101,6 +113,10 @@ func (k NewKey) checkGrant(c Caller) error {
 
 // makeKey adds a key within the plan's limits.
 func (w *work) makeKey(user sheaf.UserID, in NewKey) (sheaf.NewKey, error) {
+	to, err := w.restriction(in.RestrictTo)
+	if err != nil {
+		return sheaf.NewKey{}, err
+	}
 	live, err := w.LiveKeys(w.ws.ID, w.now)
 	if err != nil {
 		return sheaf.NewKey{}, err
@@ -114,7 +130,7 @@ func (w *work) makeKey(user sheaf.UserID, in NewKey) (sheaf.NewKey, error) {
 	secret := sheaf.NewSecretKey(w.app.random)
 	hash, _ := sheaf.HashKey(secret)
 	k := sheaf.Key{ID: sheaf.KeyID(w.app.newID()), Name: in.Name, Prefix: sheaf.KeyHint(secret), Scopes: in.Scopes,
-		UserID: user, ExpiresAt: in.ExpiresAt, CreatedAt: w.now, Number: w.nextNumber(), OfWorkspace: in.OfWorkspace}
+		UserID: user, ExpiresAt: in.ExpiresAt, CreatedAt: w.now, Number: w.nextNumber(), OfWorkspace: in.OfWorkspace, RestrictedTo: to}
 	return sheaf.NewKey{Key: k, Secret: &secret}, w.InsertKey(w.ws.ID, k, hash)
 }
 
@@ -202,7 +218,10 @@ func (a *App) rotateKey(tx *store.Tx, ws sheaf.WorkspaceID, k sheaf.Key, grace t
 func (a *App) RevokeKey(ctx context.Context, c Caller, id sheaf.KeyID) error {
 	c.deletes = true
 	return do(ctx, a, c, scope(sheaf.KeysWrite), nil, func(w *work) error {
-		return w.RevokeKey(w.ws.ID, id, w.now)
+		if err := w.RevokeKey(w.ws.ID, id, w.now); err != nil {
+			return err
+		}
+		return w.endRestrictions()
 	})
 }
 
@@ -210,7 +229,7 @@ func (a *App) RevokeKey(ctx context.Context, c Caller, id sheaf.KeyID) error {
 type Identity struct {
 	Key     sheaf.Key
 	User    sheaf.User
-	Storage sheaf.Storage // storage that the workspace uses and may use
+	Storage *sheaf.Storage // storage that the workspace uses and may use; nil for a restricted key
 }
 
 // Me returns the caller's key and its user. The key is read again, because the caller's copy may be
@@ -223,8 +242,11 @@ func (a *App) Me(ctx context.Context, c Caller) (Identity, error) {
 		if me.User, err = r.User(c.User); err != nil {
 			return me, err
 		}
+		if c.Restriction() != nil {
+			return me, nil
+		}
 		ws, err := r.Workspace(c.Workspace)
-		me.Storage = sheaf.Storage{Used: ws.Used(), Quota: a.quota(ws.Plan)}
+		me.Storage = &sheaf.Storage{Used: ws.Used(), Quota: a.quota(ws.Plan)}
 		return me, err
 	})
 }

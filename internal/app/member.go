@@ -61,7 +61,10 @@ func (w *work) endBeyond(u sheaf.UserID, role sheaf.Role) error {
 	if err := w.DeleteInvitationsBy(w.ws.ID, u); err != nil || role == sheaf.Admin {
 		return err
 	}
-	return w.RevokeKeysOf(w.ws.ID, u, w.now)
+	if err := w.RevokeKeysOf(w.ws.ID, u, w.now); err != nil {
+		return err
+	}
+	return w.endRestrictions()
 }
 
 // RemoveMember ends a membership, the member's own keys in this workspace and the invitations that they

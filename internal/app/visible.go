@@ -141,7 +141,10 @@ func (w *work) mayPublish(all ...sheaf.Scope) error {
 }
 
 // mediaAddresses matches the address of a medium anywhere in a text.
-var mediaAddresses = regexp.MustCompile(`media:[0-9a-f-]{32,}`)
+var mediaAddresses = regexp.MustCompile(mediaScheme + `[0-9a-f-]{32,}`)
+
+// mediaScheme is the beginning of such an address.
+const mediaScheme = "media:"
 
 // mediaIn returns the addresses of media in a text. A page resolves backslashes, numeric references
 // and names of entities in an address, one after the other, so they are resolved here too. mediaIn

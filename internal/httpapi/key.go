@@ -28,7 +28,19 @@ func newKey(in *strict.Fields) (app.NewKey, error) {
 	if owner := in.Text("owner"); owner.Given() && owner.Value != sheaf.OwnerUser {
 		in.Refuse(sheaf.InvalidField("owner", "owner: a key of the workspace is made in the console or by the command line: leave it out"))
 	}
-	return app.NewKey{Name: name.Value, Scopes: scopes, ExpiresAt: in.Time("expires_at").Pointer()}, in.Err()
+	return app.NewKey{Name: name.Value, Scopes: scopes, ExpiresAt: in.Time("expires_at").Pointer(), RestrictTo: restrictTo(in)}, in.Err()
+}
+
+// restrictTo reads what the key is restricted to; nil if the field is absent or null.
+func restrictTo(in *strict.Fields) *app.RestrictTo {
+	object := in.Object("restricted_to")
+	if !object.Given() || in.Err() != nil {
+		return nil
+	}
+	f := object.Value.Fields()
+	out := app.RestrictTo{Projects: strict.IDs[sheaf.ProjectID](f, "project_ids").Value, Folders: strict.IDs[sheaf.FolderID](f, "folder_ids").Value}
+	in.Refuse(f.Err())
+	return &out
 }
 
 // rotateKey answers POST /api/v1/api-keys/{id}/rotate.
@@ -69,7 +81,11 @@ func (i *identity) Fields(o *sheaf.Object) {
 	o.Record("workspace", &sheaf.Workspace{ID: c.Workspace, Name: c.Name, Personal: c.Personal})
 	o.Text("plan", string(c.Plan))
 	o.Record("rate_limit", rateLimit{i.x})
-	o.Record("storage", &i.me.Storage)
+	if i.me.Storage == nil {
+		o.Null("storage")
+	} else {
+		o.Record("storage", i.me.Storage)
+	}
 }
 
 // rateLimit is the rate limit of the key after this request.

@@ -25,7 +25,7 @@ func TestKey_Record(t *testing.T) {
 		c := a.Client(first)
 		r := c.POST(keys, `{"name":"Zapier","scopes":["keys:read","projects:read","projects:read"],"expires_at":"2026-11-16T11:00:00.1239+01:00"}`).Want(t, 201)
 		secret, id := r.Text(t, "key"), r.Text(t, "id")
-		record := `{"id":"$id","name":"Zapier","prefix":"$prefix","scopes":["keys:read","projects:read"],"user_id":"$user","owner":"user",` +
+		record := `{"id":"$id","name":"Zapier","prefix":"$prefix","scopes":["keys:read","projects:read"],"restricted_to":null,"user_id":"$user","owner":"user",` +
 			`"expires_at":"2026-11-16T10:00:00.123Z","last_used_at":null,"created_at":"2026-11-15T10:00:00.000Z"`
 		vars := []string{"$id", id, "$prefix", secret[:10], "$user", string(ws.Owner), "$key", secret, "$first", string(k.ID), "$hint", first[:10]}
 		wantBody(t, r, record+`,"key":"$key"}`, vars...)
@@ -34,7 +34,7 @@ func TestKey_Record(t *testing.T) {
 		}
 		own := `{"id":"$first","name":"test","prefix":"$hint","scopes":["projects:read","projects:write","documents:read","documents:write",` +
 			`"media:read","media:write","shares:read","shares:write","brandings:read","brandings:write","webhooks:read","webhooks:write",` +
-			`"events:read","events:write","keys:read","keys:write"],"user_id":"$user","owner":"user","expires_at":null,"last_used_at":null,"created_at":"2026-11-15T10:00:00.000Z"}`
+			`"events:read","events:write","keys:read","keys:write"],"restricted_to":null,"user_id":"$user","owner":"user","expires_at":null,"last_used_at":null,"created_at":"2026-11-15T10:00:00.000Z"}`
 		list := c.GET(keys).Want(t, 200)
 		wantBody(t, list, `{"data":[`+own+`,`+record+`}],"total":2,"limit":50,"offset":0}`, vars...)
 		wantSame(t, "reversed", c.GET(keys+"?order=desc").IDs(t), []string{id, string(k.ID)})
@@ -243,7 +243,7 @@ func TestMe(t *testing.T) {
 		ws := a.Workspace(sheaf.Business, func(w *app.NewWorkspace) { w.Name, w.OwnerEmail, w.Personal = "Ada's", "ada@example.com", true })
 		secret, k := ws.NewKey(func(k *sheaf.Key) { k.Scopes = sheaf.Scopes{sheaf.DocumentsRead} })
 		c := a.Client(secret)
-		body := `{"key":{"id":"$key","name":"test","prefix":"$prefix","scopes":["documents:read"],"user_id":"$user","owner":"user","expires_at":null,"last_used_at":$used,` +
+		body := `{"key":{"id":"$key","name":"test","prefix":"$prefix","scopes":["documents:read"],"restricted_to":null,"user_id":"$user","owner":"user","expires_at":null,"last_used_at":$used,` +
 			`"created_at":"2026-11-15T10:00:00.000Z"},"user":{"id":"$user","email":"ada@example.com","name":""},` +
 			`"workspace":{"id":"$ws","name":"Ada's","personal":true},"plan":"business","rate_limit":{"limit":500,"remaining":$left,"reset":0},"storage":{"used":0,"quota":null}}`
 		vars := []string{"$key", string(k.ID), "$prefix", secret[:10], "$user", string(ws.Owner), "$ws", string(ws.ID)}

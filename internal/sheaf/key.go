@@ -96,6 +96,8 @@ type Key struct {
 	// is that of the secret which was sent.
 	Rotation int64
 	OldUntil *time.Time // end of the previous secret; nil: it has ended, or there was none
+	// RestrictedTo limits what it sees and changes; nil: the whole workspace. It never changes.
+	RestrictedTo *Restriction
 }
 
 // Live reports whether the key can be used at the time `now`.
@@ -123,6 +125,11 @@ func (k *Key) Fields(o *Object) {
 	o.Text("name", k.Name)
 	o.Text("prefix", k.Prefix)
 	o.Texts("scopes", k.Scopes.Strings())
+	if k.RestrictedTo == nil {
+		o.Null("restricted_to")
+	} else {
+		o.Record("restricted_to", k.RestrictedTo)
+	}
 	o.Text("user_id", string(k.UserID))
 	o.Text("owner", k.Owner())
 	o.OptTime("expires_at", k.ExpiresAt)

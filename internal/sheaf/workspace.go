@@ -19,7 +19,8 @@ type Workspace struct {
 	Projects      int64 // number of projects
 	Documents     int64 // number of documents, without deleted ones
 	Subscriptions int64 // number of subscriptions
-	Filters       int64 // number of subscriptions with a filter; if 0, places of events are not read
+	Filters       int64 // number of subscriptions with a filter
+	Restrictions  int64 // number of restrictions; if 0, as Filters, places of events are not read
 	Brandings     int64 // number of brandings
 	Shares        int64 // number of shares
 	Storage       int64 // bytes of all texts, including past versions and deleted documents, and of media

@@ -10,7 +10,8 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-const keyColumns = `id, name, prefix, scopes, user_id, expires_at, last_used_at, created_at, revoked_at, number, owner, rotation, old_until`
+const keyColumns = `id, name, prefix, scopes, user_id, expires_at, last_used_at, created_at, revoked_at, number, owner, rotation, old_until,
+  restriction, restricted_to`
 
 // scanKey reads a row of keyColumns.
 func scanKey(r *row) sheaf.Key {
@@ -18,6 +19,7 @@ func scanKey(r *row) sheaf.Key {
 		ID: readID[sheaf.KeyID](r), Name: r.Text(), Prefix: r.Text(), Scopes: splitScopes(r.Text()), UserID: readID[sheaf.UserID](r),
 		ExpiresAt: r.OptTime(), LastUsedAt: r.OptTime(), CreatedAt: r.Time(), RevokedAt: r.OptTime(), Number: r.Int(),
 		OfWorkspace: r.Text() == sheaf.OwnerWorkspace, Rotation: r.Int(), OldUntil: r.OptTime(),
+		RestrictedTo: sheaf.ParseRestriction(r.Int(), r.Text()),
 	}
 }
 
@@ -34,7 +36,7 @@ func splitScopes(s string) sheaf.Scopes {
 const (
 	fromCredential = `
 SELECT k.id, k.name, k.prefix, k.scopes, k.user_id, k.expires_at, k.last_used_at, k.created_at, k.revoked_at, k.number,
-  k.owner, k.rotation, k.old_until, w.id, w.name, w.plan, w.personal, w.version
+  k.owner, k.rotation, k.old_until, k.restriction, k.restricted_to, w.id, w.name, w.plan, w.personal, w.version
 FROM api_keys k
 JOIN workspaces w ON w.ws = k.ws
 WHERE k.revoked_at IS NULL AND `
@@ -114,14 +116,15 @@ func (r *Reader) credential(hash sheaf.KeyHash) (sheaf.Credential, error) {
 }
 
 const insertKey = `
-INSERT INTO api_keys (ws, id, user_id, name, prefix, hash, scopes, expires_at, number, created_at, owner)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+INSERT INTO api_keys (ws, id, user_id, name, prefix, hash, scopes, expires_at, number, created_at, owner,
+  restriction, restricted_to)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 
 // InsertKey stores a key with the hash of its secret.
 func (tx *Tx) InsertKey(ws sheaf.WorkspaceID, k sheaf.Key, hash sheaf.KeyHash) error {
 	tx.note.Credentials = true
 	err := tx.exec(insertKey, ws, k.ID, k.UserID, k.Name, k.Prefix, hash[:], strings.Join(k.Scopes.Strings(), ","),
-		k.ExpiresAt, k.Number, k.CreatedAt, k.Owner())
+		k.ExpiresAt, k.Number, k.CreatedAt, k.Owner(), restrictionNumber(k.RestrictedTo), k.RestrictedTo.String())
 	if err != nil {
 		return fmt.Errorf("insert key %s: %w", k.ID, err)
 	}

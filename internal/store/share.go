@@ -64,18 +64,25 @@ WHERE ws = $1 AND id = $2`
 
 // Share returns the workspace's share, or NotFound.
 func (r *Reader) Share(ws sheaf.WorkspaceID, id sheaf.ShareID) (sheaf.Share, error) {
-	return mustFind(r, "share", selectShare, ScanShare, ws, id)
+	s, err := mustFind(r, "share", selectShare, ScanShare, ws, id)
+	if err == nil {
+		err = must("share")(r.seesShared(ws, &s))
+	}
+	return s, err
 }
 
 // Shares returns a page of the workspace's shares, oldest first.
 func (r *Reader) Shares(ws sheaf.WorkspaceID, f sheaf.ShareFilter) (page sheaf.Page[sheaf.Share], err error) {
 	l := listing{columns: ShareColumns, table: "shares", order: []string{"number"}, total: -1}
 	l.where.And("ws = ?", ws)
+	r.seeShares(&l.where, ws)
 	if f.ResourceID != "" {
 		l.where.And("resource_id = ?", idBytes(f.ResourceID))
 		l.table += r.dialect().By("shares_of")
-	} else if l.total, err = r.count(`SELECT shares FROM workspaces WHERE ws = $1`, ws); err != nil {
-		return page, err
+	} else if r.sight.restriction == nil {
+		if l.total, err = r.count(`SELECT shares FROM workspaces WHERE ws = $1`, ws); err != nil {
+			return page, err
+		}
 	}
 	return list(r, l, f.Paging, ScanShare)
 }

@@ -355,7 +355,12 @@ func (s *Sweeper) events(ctx context.Context, ws sheaf.WorkspaceID, old time.Tim
 	if err != nil {
 		return err
 	}
-	return s.forget(ctx, old, func(tx *store.Tx) (int64, error) { return tx.DeleteEvents(ws, needed-1, batch) })
+	return s.forget(ctx, old, func(tx *store.Tx) (int64, error) {
+		if err := tx.EndIdleRestrictions(ws, s.Now()); err != nil {
+			return 0, err
+		}
+		return tx.DeleteEvents(ws, needed-1, batch)
+	})
 }
 
 // forget is drain for what the doctor would miss: it also stores how far the sweep has deleted.

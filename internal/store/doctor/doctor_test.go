@@ -55,6 +55,13 @@ var plants = []plant{
 	{check: "count: shares", sql: []string{`UPDATE workspaces SET shares = shares + 1 WHERE ws = {n}`}},
 	{check: "count: bytes of texts and media", sql: []string{`UPDATE workspaces SET storage = storage + 1 WHERE ws = {n}`}},
 	{check: "count: bytes of reported events and kept answers", sql: []string{`UPDATE workspaces SET kept = kept + 1 WHERE ws = {n}`}},
+	{check: "count: restrictions", sql: []string{`UPDATE workspaces SET restrictions = restrictions + 1 WHERE ws = {n}`}},
+	{check: "restriction", sql: []string{`UPDATE api_keys SET restriction = 100000, restricted_to = 'p' WHERE ws = {n}`}},
+	{check: "restriction: of a subscription", sql: []string{`UPDATE subscriptions SET restriction = 100000, restricted_to = 'p' WHERE ws = {n}`}},
+	{check: "restricted event", sql: []string{
+		`INSERT INTO restrictions (ws, number, ids, live, events) VALUES ({n}, 1, 'p', 0, 1)`,
+		`INSERT INTO restricted_events (ws, restriction, number, type) VALUES ({n}, 1, 100000, 1)`}},
+	{check: "restriction count", sql: []string{`INSERT INTO restrictions (ws, number, ids, live, events) VALUES ({n}, 1, 'p', 0, 1)`}},
 	{check: "reported event", sql: []string{
 		`UPDATE reported_events SET bytes = bytes + 1 WHERE ws = {n}`,
 		`UPDATE workspaces SET kept = kept + 1 WHERE ws = {n}`}},

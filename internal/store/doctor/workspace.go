@@ -48,6 +48,10 @@ FROM (
   FROM workspaces
   WHERE ws = $1
   UNION ALL
+  SELECT restrictions, 'restrictions', (SELECT COUNT(*) FROM restrictions r WHERE r.ws = $1 AND r.live = 1)
+  FROM workspaces
+  WHERE ws = $1
+  UNION ALL
   SELECT filters, 'subscriptions with a filter', (SELECT COUNT(*) FROM subscriptions s WHERE s.ws = $1 AND s.filter <> '')
   FROM workspaces
   WHERE ws = $1
