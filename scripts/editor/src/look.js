@@ -36,6 +36,7 @@ export const theme = EditorView.theme({
   ".cm-content": { caretColor: "var(--ink)", padding: ".5rem 0" },
   ".cm-line": { padding: "0 .75rem", unicodeBidi: "plaintext" },
   ".cm-dropCursor": { borderLeftColor: "var(--accent)" },
+  ".cm-announced": { position: "absolute" },
   ".cm-panels": { backgroundColor: "var(--sunken)", color: "var(--ink)", zIndex: 1 },
   ".cm-panels.cm-panels-top": { borderBottom: "1px solid var(--line)" },
   ".cm-searchMatch": { backgroundColor: "var(--warn-soft)", outline: "1px solid var(--warn)" },

@@ -16,6 +16,10 @@ import { outlineOf, scrollTogether } from "./scroll.js";
 
 adoptStyles();
 
+// The words of CodeMirror's panel that finds and replaces, as those of the console.
+const phrases = { next: "Next", previous: "Previous", all: "Select all", "match case": "Match case", regexp: "Regular expression",
+  "by word": "Whole words", replace: "Replace", "replace all": "Replace all" };
+
 const searchKeys = [
   { key: "Mod-f", run: openSearchPanel, scope: "editor search-panel" },
   { key: "F3", run: findNext, shift: findPrevious, scope: "editor search-panel", preventDefault: true },
@@ -49,7 +53,7 @@ window.sheafEditor = (area, { changed, files, find, resolve }) => {
       doc: area.value,
       extensions: [
         EditorState.lineSeparator.of("\n"), EditorState.tabSize.of(4), EditorView.lineWrapping, EditorView.perLineTextDirection.of(true),
-        EditorView.contentAttributes.of(attributes),
+        EditorView.contentAttributes.of(attributes), EditorState.phrases.of(phrases),
         history(), dropCursor(), search({ top: true }), highlightSelectionMatches({ minSelectionLength: 3 }),
         new LanguageSupport(markdownLanguage), syntaxHighlighting(classes), theme,
         autocompletion({ defaultKeymap: false, override: [documentLinks(find)], icons: false, aboveCursor: false, tooltipClass: () => "links" }),
