@@ -229,6 +229,9 @@ func (r *Reader) seesShared(ws sheaf.WorkspaceID, s *sheaf.Share) (bool, error) 
 	case s.ResourceType == sheaf.ShareOfProject:
 		id := sheaf.ProjectID(s.ResourceID)
 		return r.seesIn(ws, &id)
+	case s.ResourceType == sheaf.ShareOfFolder:
+		id := sheaf.FolderID(s.ResourceID)
+		return r.seesFolder(ws, &id)
 	}
 	return false, nil
 }

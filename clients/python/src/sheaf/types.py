@@ -23,6 +23,7 @@ Font = Literal["system", "serif", "mono"]
 ForbiddenCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "QUOTA_REACHED"]
 GenerationEventType = Literal["generation.started", "generation.completed", "generation.failed"]
 HitType = Literal["project", "folder", "document"]
+KeyOwner = Literal["user", "workspace"]
 KeyRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "KEY_LIMIT_REACHED", "RESTRICTION_LIMIT_REACHED"]
 NullableFont = Literal["system", "serif", "mono", None]
 Plan = Literal["pro", "business"]
@@ -31,7 +32,7 @@ ReportedEventType = Literal["media.uploaded", "generation.started", "generation.
 Scope = Literal["projects:read", "projects:write", "documents:read", "documents:write", "media:read", "media:write", "shares:read", "shares:write", "brandings:read", "brandings:write", "webhooks:read", "webhooks:write", "events:read", "events:write", "keys:read", "keys:write"]
 ShareEventType = Literal["share.created", "share.updated", "share.deleted"]
 ShareRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "SHARE_LIMIT_REACHED"]
-Shareable = Literal["document", "project"]
+Shareable = Literal["document", "project", "folder"]
 SortField = Literal["sort_order", "name", "created_at", "updated_at"]
 SubscriptionEventType = Literal["subscription.failing", "subscription.deactivated", "subscription.reactivated"]
 SubscriptionRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "SUBSCRIPTION_LIMIT_REACHED"]
@@ -612,6 +613,7 @@ class Key(TypedDict):
     id: str
     last_used_at: str | None
     name: str
+    owner: KeyOwner
     prefix: str
     restricted_to: NullableRestriction | None
     scopes: list[Scope]
@@ -668,6 +670,10 @@ class KeyPage(TypedDict):
 class KeyRefusedError(TypedDict):
     code: KeyRefusedCode
     error: str
+
+
+class KeyRotation(TypedDict):
+    grace_seconds: NotRequired[int | None]
 
 
 class KeyWithSecret(Key):
