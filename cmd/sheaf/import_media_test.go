@@ -173,7 +173,7 @@ func withoutTrash(media []map[string]any) []map[string]any {
 // view count.
 func sameShares(t *testing.T, want, got []map[string]any) {
 	t.Helper()
-	if len(want) != 2 || len(got) != 2 {
+	if len(want) != 3 || len(got) != 3 {
 		t.Fatalf("there are %d and %d shares", len(want), len(got))
 	}
 	for i := range want {

@@ -141,8 +141,14 @@ func TestSelection_Shares(t *testing.T) {
 	if shares() != before {
 		t.Errorf("%d shares are left", shares()-before)
 	}
-	if got := w.sendAs(w.owner, sharePath, url.Values{"item": append(items, "folder:"+w.ids["folders"])}); got.Code != http.StatusBadRequest || shares() != before {
-		t.Errorf("with a folder: %d, and %d shares", got.Code, shares()-before)
+	w.done(sharePath, url.Values{"item": append(items, "folder:"+w.ids["folders"])}, "3 links made")
+	if shares() != before+3 {
+		t.Errorf("with a folder: %d shares", shares()-before)
+	}
+	looks, err := w.a.CreateFolder(t.Context(), w.caller, sheaf.FolderChange{Name: sheaf.Some("Looks"), EntityType: sheaf.Some("branding")})
+	w.must(err)
+	if got := w.sendAs(w.owner, sharePath, url.Values{"item": append(items, "folder:"+string(looks.ID))}); got.Code != http.StatusBadRequest || shares() != before+3 {
+		t.Errorf("with a folder of brandings: %d, and %d shares", got.Code, shares()-before)
 	}
 	w.wantIn(w.get("selection/share"), true, "Nothing is selected")
 }

@@ -101,7 +101,7 @@ func TestPage_SearchOfAFolder(t *testing.T) {
 }
 
 // D185a: what leaves the folder is gone with the next request, from every page, and what enters it is
-// shown; no cache keeps the page of the previous share.
+// shown; no cache serves the previous page.
 func TestPage_OfAFolderFollowsMoves(t *testing.T) {
 	each(t, func(w *world) {
 		path, ids := w.handbooks()

@@ -165,7 +165,7 @@ func TestPlans_Trees(t *testing.T) {
 	}{"size": {selectTreeSize, []any{1, id}}, "filed": {selectFiledFolders, []any{1, id, 10}}, "deepen": {deepenFolders, []any{1, id, 1}},
 		"size of a site": {selectSiteSize, []any{1, id, 501}}, "folders of a site": {selectSiteFolders, []any{1, id}}, "projects of a site": {selectSiteProjects, []any{1, id}},
 		"shares": {countSharesBelow, []any{1, id, 3, 10}}, "shared folders": {selectSharedFolders, []any{1, id, 3, 10}}, "before a folder": {countFoldersBefore, []any{1, id, 0, 7}}} {
-		if plan := explained(t, s, "EXPLAIN QUERY PLAN "+test.sql, test.args); !strings.Contains(plan, "folders_in_parent (ws=? AND parent_id=?)") {
+		if plan := explained(t, s, "EXPLAIN QUERY PLAN "+test.sql, test.args); !strings.Contains(plan, "folders_in_parent (ws=? AND parent_id=?") {
 			t.Errorf("%s must find children by folders_in_parent:\n%s", name, plan)
 		}
 	}

@@ -37,11 +37,13 @@ func (r *Reader) SiteFolders(ws sheaf.WorkspaceID, top sheaf.FolderID) ([]sheaf.
 	return all(r, selectSiteFolders, ScanFolder, ws, top)
 }
 
+// selectSiteProjects begins with the folders. With IN, SQLite would read all projects of the
+// workspace, because projects_filed has them in this order.
 const selectSiteProjects = `
-SELECT id, name, folder_id, document_count
-FROM projects
-WHERE ws = $1 AND folder_id IN (SELECT id FROM folders WHERE ` + inTree + `)
-ORDER BY sort_order, number`
+SELECT p.id, p.name, p.folder_id, p.document_count
+FROM (SELECT id AS folder FROM folders WHERE ` + inTree + `) AS t CROSS JOIN projects p
+WHERE p.ws = $1 AND p.folder_id = t.folder
+ORDER BY p.sort_order, p.number`
 
 // SiteProjects returns the projects in the folders of a tree, in their order. They have only their
 // id, name, folder and number of documents.
