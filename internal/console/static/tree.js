@@ -141,6 +141,7 @@
         const menu = $("[data-menu]", row);
         if (!menu || e.key === "F10" && !e.shiftKey) return;
         menu.click();
+        rowMenu.openedBy = rowMenu.returns = row; // closing the menu leads back to the row
         break;
       }
       default:
@@ -182,7 +183,10 @@
     row.classList.add("open");
   });
   rowMenu.addEventListener("toggle", (e) => {
-    if (e.newState === "closed") for (const open of $$(".row.open")) open.classList.remove("open");
+    if (e.newState !== "closed") return;
+    for (const open of $$(".row.open")) open.classList.remove("open");
+    if (rowMenu.returns && [document.body, null].includes(document.activeElement)) rowMenu.returns.focus();
+    rowMenu.returns = null;
   });
 
   // Dragging a project, branding or folder onto a folder, or a document to another place. The keyboard
