@@ -41,7 +41,7 @@ func TestStrings_AreThoseOfTheList(t *testing.T) {
 			t.Fatalf("%s: %d files, %v", w.files, len(files), err)
 		}
 		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") || strings.HasSuffix(file, ".min.js") {
+			if strings.HasSuffix(file, "_test.go") || strings.HasSuffix(file, ".min.js") || filepath.Base(file) == "codemirror.js" {
 				continue
 			}
 			source, err := os.ReadFile(file)
