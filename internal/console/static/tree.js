@@ -104,6 +104,12 @@
     for (const one of stops) if (one !== stop) one.tabIndex = -1;
     if (stop.tabIndex) stop.tabIndex = 0;
   };
+  // The row that has the focus is the stop, however it got the focus.
+  on("focusin", "[role=treeitem]", (e, row) => {
+    if (e.target !== row) return;
+    for (const one of $$("[role=treeitem][tabindex='0']", row.closest("[role=tree]"))) if (one !== row) one.tabIndex = -1;
+    row.tabIndex = 0;
+  });
   roles(document);
   sheaf.dress.push(roles);
   document.addEventListener("sheaf:fresh", (e) => { if ($("ul.tree", e.target)) roles(document); });
@@ -141,7 +147,7 @@
         const menu = $("[data-menu]", row);
         if (!menu || e.key === "F10" && !e.shiftKey) return;
         menu.click();
-        rowMenu.openedBy = rowMenu.returns = row; // closing the menu leads back to the row
+        rowMenu.openedBy = row; // a dialog that the menu opens leads back to the row
         break;
       }
       default:
@@ -151,8 +157,6 @@
     }
     e.preventDefault();
     if (!to) return;
-    for (const one of $$("[role=treeitem][tabindex='0']", row.closest("[role=tree]"))) one.tabIndex = -1;
-    to.tabIndex = 0;
     to.focus();
   });
 
@@ -183,10 +187,7 @@
     row.classList.add("open");
   });
   rowMenu.addEventListener("toggle", (e) => {
-    if (e.newState !== "closed") return;
-    for (const open of $$(".row.open")) open.classList.remove("open");
-    if (rowMenu.returns && [document.body, null].includes(document.activeElement)) rowMenu.returns.focus();
-    rowMenu.returns = null;
+    if (e.newState === "closed") for (const open of $$(".row.open")) open.classList.remove("open");
   });
 
   // Dragging a project, branding or folder onto a folder, or a document to another place. The keyboard
