@@ -427,7 +427,7 @@ func TestKey_Rotate(t *testing.T) {
 		}
 		r := c.POST(path, "").Want(t, 200)
 		second := r.Text(t, "key")
-		wantBody(t, r, `{"id":"$id","name":"test","prefix":"$prefix","scopes":["projects:read"],"user_id":"$user","owner":"user","expires_at":null,`+
+		wantBody(t, r, `{"id":"$id","name":"test","prefix":"$prefix","scopes":["projects:read"],"restricted_to":null,"user_id":"$user","owner":"user","expires_at":null,`+
 			`"last_used_at":null,"created_at":"2026-11-15T10:00:00.000Z","key":"$key"}`,
 			"$id", string(k.ID), "$prefix", second[:10], "$user", string(ws.Owner), "$key", second)
 		wantWorks("without a grace", 401, first)

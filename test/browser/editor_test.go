@@ -284,7 +284,8 @@ func TestEditor_ScrollsJumpsAndSwitches(t *testing.T) {
 		return fmt.Sprintf(`(() => { const pane = document.querySelector('[data-preview-pane] .sheet'), h = [...pane.querySelectorAll('h2')].find((e) => e.textContent.startsWith('Part %d'));
 			return Math.abs(h.getBoundingClientRect().top - pane.getBoundingClientRect().top) < 80 })()`, n)
 	}
-	b.click("=Outline")
+	// The page still moves while the preview comes, so a click of the mouse could miss the button.
+	b.until("the outline", "(() => { if (!document.querySelector('#outline:popover-open')) "+find("=Outline")+".click(); return document.querySelector('#outline [data-level]') !== null })()")
 	b.see("#outline [data-level]")
 	b.picture("editor-outline")
 	b.click("#outline [title='Part 12']")

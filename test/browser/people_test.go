@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -71,15 +72,16 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 
 	// Move the project with the menu of its row, without a mouse. After the
 	// dialog, the focus is where it was.
-	b.tabTo("=Actions for the project Handbook")
-	b.keys(kb.Enter)
+	const row = "#tree .row[data-name=Handbook]"
+	b.tabTo(row)
+	b.do(chromedp.KeyEvent(kb.F10, chromedp.KeyModifiers(8)))
 	b.see("#row-menu a:focus")
 	b.keys(kb.ArrowDown + kb.Enter)
 	b.see("dialog select:focus")
 	b.shot("move")
 	b.keys(kb.Escape)
-	b.until("the focus back", find("=Actions for the project Handbook")+" === document.activeElement")
-	b.keys(kb.Enter)
+	b.until("the focus back", find(row)+" === document.activeElement")
+	b.do(chromedp.KeyEvent(kb.F10, chromedp.KeyModifiers(8)))
 	b.see("#row-menu a:focus")
 	b.keys(kb.ArrowDown + kb.Enter)
 	b.see("dialog select:focus")

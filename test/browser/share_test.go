@@ -117,7 +117,7 @@ func TestShare_OfAFolderIsASite(t *testing.T) {
 	debian := made("documents", map[string]any{"title": "On Debian", "project_id": running, "parent_id": install, "content": "Take the package."})
 	first := made("documents", map[string]any{"title": "First steps", "project_id": writing, "content": "[Install it](document:" + install + ") first."})
 	b.open(s.URL + "/")
-	b.clickAway("=Handbooks")
+	b.clickAway("#tree .row[data-name=Handbooks] a")
 	b.arrive("Handbooks")
 	b.click("=Share")
 	b.see("dialog [name=listed]")
