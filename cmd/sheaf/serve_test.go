@@ -96,7 +96,7 @@ func TestServe_TheLinkWorksOnce(t *testing.T) {
 		t.Errorf("the replaced link shows %d", got)
 	}
 	post := func(password, again string) int {
-		answer, err := http.PostForm(newer, url.Values{"email": {"ada@example.com"}, "password": {password}, "again": {again}})
+		answer, err := http.PostForm(newer, url.Values{"name": {"Ada"}, "email": {"ada@example.com"}, "password": {password}, "again": {again}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -340,7 +340,7 @@ func TestServe_PlansOfTheOperator(t *testing.T) {
 		}
 		return got.StatusCode, got.Request.URL.Path, string(body)
 	}
-	_, home, _ := send(http.MethodPost, printedLink.FindString(s.stdout.String()), url.Values{"email": {"ada@example.com"}, "password": {"long enough"}, "again": {"long enough"}})
+	_, home, _ := send(http.MethodPost, printedLink.FindString(s.stdout.String()), url.Values{"name": {"Ada"}, "email": {"ada@example.com"}, "password": {"long enough"}, "again": {"long enough"}})
 	workspace := regexp.MustCompile(`^/w/[0-9a-f-]{36}`).FindString(home)
 	if workspace == "" {
 		t.Fatalf("the set-up leads to %s", home)
