@@ -141,7 +141,7 @@ func TestSelection_Shares(t *testing.T) {
 	if shares() != before {
 		t.Errorf("%d shares are left", shares()-before)
 	}
-	w.done(sharePath, url.Values{"item": append(items, "folder:"+w.ids["folders"])}, "3 links made")
+	w.done(sharePath, url.Values{"item": append(items, "folder:"+w.ids["folders"])}, "3 links created")
 	if shares() != before+3 {
 		t.Errorf("with a folder: %d shares", shares()-before)
 	}

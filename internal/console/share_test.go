@@ -103,7 +103,7 @@ func TestShare_OfAFolderByForms(t *testing.T) {
 		t.Fatalf("made %d %+v", made.Code, s)
 	}
 	page = w.ask(http.MethodGet, made.Header().Get("Location"), w.owner).Body.String()
-	for _, want := range []string{s.URL, "all projects in this folder and below it", "Make another link"} {
+	for _, want := range []string{s.URL, "all projects in this folder and below it", "Create another link"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q: %s", want, page)
 		}

@@ -96,7 +96,7 @@ func TestPage_SearchOfAFolder(t *testing.T) {
 		w.c.PATCH("/api/v1/projects/"+ids["Loose"], fields{"folder_id": nil}).Want(w.T, 200)
 		w.get(path+"/search?q=heron").want(w, 200).has(w, "1 document<").lacks(w, ids["d"])
 		w.c.POST("/api/v1/folders/"+ids["Deep"]+"/move", fields{"parent_id": nil}).Want(w.T, 200)
-		w.get(path+"/search?q=heron").want(w, 200).has(w, "No document has")
+		w.get(path+"/search?q=heron").want(w, 200).has(w, "No documents match your search")
 	})
 }
 

@@ -121,7 +121,7 @@ func TestShare_OfAFolderIsASite(t *testing.T) {
 	b.arrive("Handbooks")
 	b.click("=Share")
 	b.see("dialog [name=listed]")
-	b.click("=Make the link")
+	b.click("=Create link")
 	b.see("dialog .shares .secret code")
 	b.accessible("the dialog with the link of a folder")
 	b.picture("share-folder-made")
