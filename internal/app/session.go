@@ -63,10 +63,9 @@ func (a *App) SignIn(ctx context.Context, in SignIn, old string) (NewSession, er
 	return s, err
 }
 
-// samePassword returns Unauthorized if the password was changed after it was compared, or the user was
-// erased. It locks the user until the transaction ends.
+// samePassword returns Unauthorized if the password was changed after it was compared.
 func samePassword(tx *store.Tx, user sheaf.User) error {
-	now, err := tx.LockUser(user.ID)
+	now, err := tx.User(user.ID)
 	if err == nil && now.PasswordHash != user.PasswordHash {
 		err = errSignIn
 	}

@@ -39,18 +39,9 @@ func exact(t any) string {
 	return at.UTC().Format(sheaf.TimeFormat)
 }
 
-// figure returns a whole number with a comma between thousands: 12,480.
-func figure(n any) string {
-	digits := fmt.Sprint(n)
-	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
-// many returns a number with its noun: 1 project, 2 projects, 3,000 deliveries.
+// many returns a number with its noun: 1 project, 2 projects, 3 deliveries.
 func many(n any, noun string) string {
-	count := figure(n)
+	count := fmt.Sprint(n)
 	stem, y := strings.CutSuffix(noun, "y")
 	switch {
 	case count == "1":

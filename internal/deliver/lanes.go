@@ -278,7 +278,7 @@ func (l *lanes) claimed(asked []store.Lane, found store.Claimed, now time.Time) 
 		to := &endpoint{}
 		for i := range claims {
 			claims[i].to = to
-			l.count(lane, claims[i].Size)
+			l.hold(lane, &claims[i].Claim)
 		}
 		lane.tooLarge = found.TooLarge[a.Subscription]
 		lane.ahead = append(lane.ahead, claims...)

@@ -62,7 +62,7 @@ func (x *exchange) run(r *route) (*answer, error) {
 		return nil, err
 	}
 	a.prepare(x.Request.URL)
-	if !r.cached || a.uncached {
+	if !r.cached {
 		return &a, nil
 	}
 	x.server.cache.misses.Add(1)

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -72,16 +71,15 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 
 	// Move the project with the menu of its row, without a mouse. After the
 	// dialog, the focus is where it was.
-	const row = "#tree .row[data-name=Handbook]"
-	b.tabTo(row)
-	b.do(chromedp.KeyEvent(kb.F10, chromedp.KeyModifiers(8)))
+	b.tabTo("=Actions for the project Handbook")
+	b.keys(kb.Enter)
 	b.see("#row-menu a:focus")
 	b.keys(kb.ArrowDown + kb.Enter)
 	b.see("dialog select:focus")
 	b.shot("move")
 	b.keys(kb.Escape)
-	b.until("the focus back", find(row)+" === document.activeElement")
-	b.do(chromedp.KeyEvent(kb.F10, chromedp.KeyModifiers(8)))
+	b.until("the focus back", find("=Actions for the project Handbook")+" === document.activeElement")
+	b.keys(kb.Enter)
 	b.see("#row-menu a:focus")
 	b.keys(kb.ArrowDown + kb.Enter)
 	b.see("dialog select:focus")
@@ -96,10 +94,10 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.click("#row-menu .danger")
 	b.see("dialog .danger")
 	b.shot("document-delete")
-	b.click("=Delete document")
+	b.click("=Delete the document")
 	b.read("The document was deleted.")
 	b.read("3 documents")
-	b.clickAway("=Restore")
+	b.clickAway("=Bring it back")
 	b.read("4 documents")
 
 	// Delete a folder: the page says what will happen, and that happens.
@@ -109,7 +107,7 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.click("=Delete")
 	b.read("1 subfolder goes with it. 3 projects move to the top level. No document is deleted.")
 	b.shot("folder-delete")
-	b.click("=Delete folder")
+	b.click("=Delete the folder")
 	b.arrive("My workspace")
 	b.see("#tree .row[data-name='Release notes']")
 	b.gone("#tree .row[data-name='Mobile app']")
@@ -120,10 +118,10 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.click("=Delete")
 	b.read("4 documents stay, without a project.")
 	b.shot("project-delete")
-	b.click("=Delete project")
+	b.click("=Delete the project")
 	b.arrive("My workspace")
-	b.click("=4 documents without a project")
-	b.arrive("Documents without a project")
+	b.click("=4 documents in no project")
+	b.arrive("Documents in no project")
 	b.shot("documents")
 
 	b.phone()
@@ -150,10 +148,10 @@ func TestConsole_InvitingSomebody(t *testing.T) {
 	owner := setUp(t, s)
 	owner.click("=Members")
 	owner.arrive("Members")
-	owner.click("=Invite someone")
+	owner.click("=Invite somebody")
 	owner.fill("dialog [name=email]", "bob@example.com")
 	owner.shot("invite")
-	owner.click("=Create link")
+	owner.click("=Make the link")
 	owner.see(".secret code")
 	link, _ := ask[string](owner, "document.querySelector('.secret code').innerText")
 	owner.shot("invite-link")
@@ -241,16 +239,16 @@ func TestSettings_OfTwoWhoRenameTheSecondChooses(t *testing.T) {
 		tab.arrive("Settings")
 	}
 	other.fill("[name=name]", "Theirs")
-	other.click("=Save name")
-	other.read("Workspace renamed.")
+	other.click("=Save the name")
+	other.read("The workspace is renamed.")
 	b.fill("[name=name]", "Mine")
 	b.keys(kb.Enter)
-	b.read("Name: choose a version")
+	b.read("Name: two values")
 	b.picture("settings-two-values")
 	b.tabTo("[name=keep-name]:checked")
 	b.keys(kb.ArrowUp)
 	b.tabTo("[name=name]")
 	b.keys(kb.Enter)
-	b.read("Workspace renamed.")
+	b.read("The workspace is renamed.")
 	b.until("the saved name", "document.querySelector('[name=name]').value === 'Theirs'")
 }

@@ -189,20 +189,24 @@ func plain(v any) any {
 		}
 		return *v
 	}
-	// Named types, such as an enumeration of strings, and pointers to them.
-	value := reflect.ValueOf(v)
-	switch value.Kind() {
+	return plainByKind(reflect.ValueOf(v))
+}
+
+// plainByKind is plain for named types, such as an enumeration of strings, and for pointers to
+// them.
+func plainByKind(v reflect.Value) any {
+	switch v.Kind() {
 	case reflect.String:
-		return value.String()
+		return v.String()
 	case reflect.Int32, reflect.Int, reflect.Int64:
-		return value.Int()
+		return v.Int()
 	case reflect.Pointer:
-		if value.IsNil() {
+		if v.IsNil() {
 			return nil
 		}
-		return plain(value.Elem().Interface())
+		return plain(v.Elem().Interface())
 	}
-	panic(fmt.Sprintf("store: a %s cannot be bound", value.Type()))
+	panic(fmt.Sprintf("store: a %s cannot be bound", v.Type()))
 }
 
 // Reader reads in one snapshot. It is valid only inside the closure that got it.
