@@ -35,14 +35,14 @@ SELECT k.id, k.name, k.prefix, k.scopes, k.user_id, k.expires_at, k.last_used_at
   w.id, w.name, w.plan, w.personal, w.version
 FROM api_keys k
 JOIN workspaces w ON w.ws = k.ws
-WHERE k.revoked_at IS NULL AND k.hash = $1`
+WHERE k.revoked_at IS NULL AND k.hash = $1 AND w.deleted_at = 0`
 
 // selectPaidKeys reads as little as possible: it runs every second or so for each open stream.
 var selectPaidKeys = engine.NewBulk(`
 SELECT k.expires_at
 FROM api_keys k
 JOIN workspaces w ON w.ws = k.ws
-WHERE k.hash = {hash} AND k.revoked_at IS NULL AND w.plan <> 'free'`, "", "hash bytes")
+WHERE k.hash = {hash} AND k.revoked_at IS NULL AND w.plan <> 'free' AND w.deleted_at = 0`, "", "hash bytes")
 
 func scanCredential(w *row) sheaf.Credential {
 	return sheaf.Credential{Key: scanKey(w), Workspace: readID[sheaf.WorkspaceID](w), Name: w.Text(),
