@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -63,15 +62,6 @@ type BrandingFilter struct {
 	Paging
 }
 
-func (f BrandingFilter) values() url.Values {
-	q := f.Paging.values()
-	set(q, "folder_id", f.FolderID)
-	set(q, "q", f.Query)
-	setReferences(q, "", f.UpdatedSince)
-	set(q, "sort", f.Sort)
-	return q
-}
-
 // Brandings are the operations on brandings. Reading needs the scope brandings:read, all others
 // brandings:write. Making, changing and moving them needs the Business plan; otherwise they return ErrPlanRequired.
 type Brandings struct{ c *Client }
@@ -80,7 +70,12 @@ const brandingsPath = "/api/v1/brandings"
 
 // List returns one page.
 func (s Brandings) List(ctx context.Context, f BrandingFilter, opts ...Option) (Page[Branding], error) {
-	return list[Branding](ctx, s.c, brandingsPath, f.values(), opts)
+	q := f.Paging.values()
+	set(q, "folder_id", f.FolderID)
+	set(q, "q", f.Query)
+	setReferences(q, "", f.UpdatedSince)
+	set(q, "sort", f.Sort)
+	return list[Branding](ctx, s.c, brandingsPath, q, opts)
 }
 
 // All returns every branding that matches, as Projects.All does.

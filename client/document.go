@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -74,7 +73,14 @@ type DocumentFilter struct {
 	Paging
 }
 
-func (f DocumentFilter) values() url.Values {
+// Documents are the operations on documents. Reading needs the scope documents:read, all others
+// documents:write.
+type Documents struct{ c *Client }
+
+const documentsPath = "/api/v1/documents"
+
+// List returns one page.
+func (s Documents) List(ctx context.Context, f DocumentFilter, opts ...Option) (Page[Document], error) {
 	q := f.Paging.values()
 	set(q, "project_id", f.ProjectID)
 	set(q, "parent_id", f.ParentID)
@@ -84,18 +90,7 @@ func (f DocumentFilter) values() url.Values {
 		q.Set("deleted", "true")
 	}
 	set(q, "sort", f.Sort)
-	return q
-}
-
-// Documents are the operations on documents. Reading needs the scope documents:read, all others
-// documents:write.
-type Documents struct{ c *Client }
-
-const documentsPath = "/api/v1/documents"
-
-// List returns one page.
-func (s Documents) List(ctx context.Context, f DocumentFilter, opts ...Option) (Page[Document], error) {
-	return list[Document](ctx, s.c, documentsPath, f.values(), opts)
+	return list[Document](ctx, s.c, documentsPath, q, opts)
 }
 
 // All returns every document that matches, as Projects.All does.

@@ -43,7 +43,9 @@ func (f EventFilter) values() url.Values {
 	q := f.Paging.values()
 	set(q, "type", f.Type)
 	set(q, "resource_id", f.ResourceID)
-	setTime(q, "since", f.Since)
+	if !f.Since.IsZero() {
+		q.Set("since", f.Since.UTC().Format(time.RFC3339Nano))
+	}
 	set(q, "after", f.After)
 	return q
 }

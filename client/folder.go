@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -69,16 +68,6 @@ type FolderFilter struct {
 	Paging
 }
 
-func (f FolderFilter) values() url.Values {
-	q := f.Paging.values()
-	set(q, "entity_type", f.EntityType)
-	set(q, "parent_id", f.ParentID)
-	set(q, "q", f.Query)
-	setReferences(q, f.ExternalID, f.UpdatedSince)
-	set(q, "sort", f.Sort)
-	return q
-}
-
 // Folders are the operations on folders. Reading needs the scope projects:read, all others
 // projects:write. Making and changing folders needs a plan that includes their type: else
 // ErrPlanRequired.
@@ -88,7 +77,13 @@ const foldersPath = "/api/v1/folders"
 
 // List returns one page.
 func (s Folders) List(ctx context.Context, f FolderFilter, opts ...Option) (Page[Folder], error) {
-	return list[Folder](ctx, s.c, foldersPath, f.values(), opts)
+	q := f.Paging.values()
+	set(q, "entity_type", f.EntityType)
+	set(q, "parent_id", f.ParentID)
+	set(q, "q", f.Query)
+	setReferences(q, f.ExternalID, f.UpdatedSince)
+	set(q, "sort", f.Sort)
+	return list[Folder](ctx, s.c, foldersPath, q, opts)
 }
 
 // All returns every folder that matches, as Projects.All does.

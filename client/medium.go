@@ -45,13 +45,6 @@ type MediumFilter struct {
 	Paging
 }
 
-func (f MediumFilter) values() url.Values {
-	q := f.Paging.values()
-	set(q, "document_id", f.DocumentID)
-	set(q, "content_type", f.ContentType)
-	return q
-}
-
 // Media are the operations on media. Reading needs the scope media:read, all others media:write.
 type Media struct{ c *Client }
 
@@ -62,7 +55,10 @@ type file []byte
 
 // List returns one page.
 func (s Media) List(ctx context.Context, f MediumFilter, opts ...Option) (Page[Medium], error) {
-	return list[Medium](ctx, s.c, mediaPath, f.values(), opts)
+	q := f.Paging.values()
+	set(q, "document_id", f.DocumentID)
+	set(q, "content_type", f.ContentType)
+	return list[Medium](ctx, s.c, mediaPath, q, opts)
 }
 
 // All returns every medium that matches, as Projects.All does.

@@ -71,15 +71,6 @@ type ProjectFilter struct {
 	Paging
 }
 
-func (f ProjectFilter) values() url.Values {
-	q := f.Paging.values()
-	set(q, "folder_id", f.FolderID)
-	set(q, "q", f.Query)
-	setReferences(q, f.ExternalID, f.UpdatedSince)
-	set(q, "sort", f.Sort)
-	return q
-}
-
 // Projects are the operations on projects. Reading needs the scope projects:read, all others
 // projects:write.
 type Projects struct{ c *Client }
@@ -88,7 +79,12 @@ const projectsPath = "/api/v1/projects"
 
 // List returns one page.
 func (s Projects) List(ctx context.Context, f ProjectFilter, opts ...Option) (Page[Project], error) {
-	return list[Project](ctx, s.c, projectsPath, f.values(), opts)
+	q := f.Paging.values()
+	set(q, "folder_id", f.FolderID)
+	set(q, "q", f.Query)
+	setReferences(q, f.ExternalID, f.UpdatedSince)
+	set(q, "sort", f.Sort)
+	return list[Project](ctx, s.c, projectsPath, q, opts)
 }
 
 // All returns every project that matches, page after page; after an error it ends. Changes made

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"time"
 )
 
 // request is one operation, as a method of the public types describes it.
@@ -210,10 +209,3 @@ func set(q url.Values, name, value string) {
 
 // timeFormat is what the service writes and reads.
 const timeFormat = "2006-01-02T15:04:05.000Z"
-
-// setTime sets a parameter unless the time is zero.
-func setTime(q url.Values, name string, t time.Time) {
-	if !t.IsZero() {
-		q.Set(name, t.UTC().Format(time.RFC3339Nano))
-	}
-}

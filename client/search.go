@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"iter"
-	"net/url"
 	"strings"
 	"time"
 )
@@ -36,20 +35,16 @@ type SearchQuery struct {
 	Paging             // Desc is not for a search
 }
 
-func (q SearchQuery) values() url.Values {
+// Search returns one page of what has every word: first what has all of them in its title, then the
+// newest. The kinds that the key may not read are left out; it needs projects:read (for folders too)
+// or documents:read.
+func (c *Client) Search(ctx context.Context, q SearchQuery, opts ...Option) (Page[Hit], error) {
 	v := q.Paging.values()
 	v.Set("q", q.Text)
 	set(v, "type", strings.Join(q.Types, ","))
 	set(v, "project_id", q.ProjectID)
 	set(v, "folder_id", q.FolderID)
-	return v
-}
-
-// Search returns one page of what has every word: first what has all of them in its title, then the
-// newest. The kinds that the key may not read are left out; it needs projects:read (for folders too)
-// or documents:read.
-func (c *Client) Search(ctx context.Context, q SearchQuery, opts ...Option) (Page[Hit], error) {
-	return list[Hit](ctx, c, "/api/v1/search", q.values(), opts)
+	return list[Hit](ctx, c, "/api/v1/search", v, opts)
 }
 
 // SearchAll returns everything that has the words.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -51,12 +50,6 @@ type ShareFilter struct {
 	Paging
 }
 
-func (f ShareFilter) values() url.Values {
-	q := f.Paging.values()
-	set(q, "resource_id", f.ResourceID)
-	return q
-}
-
 // Shares are the operations on shares. Reading needs the scope shares:read, all others shares:write;
 // making and changing one also those to read what it shows: documents:read, media:read, and for a
 // project projects:read.
@@ -66,7 +59,9 @@ const sharesPath = "/api/v1/shares"
 
 // List returns one page.
 func (s Shares) List(ctx context.Context, f ShareFilter, opts ...Option) (Page[Share], error) {
-	return list[Share](ctx, s.c, sharesPath, f.values(), opts)
+	q := f.Paging.values()
+	set(q, "resource_id", f.ResourceID)
+	return list[Share](ctx, s.c, sharesPath, q, opts)
 }
 
 // All returns every share that matches, as Projects.All does.

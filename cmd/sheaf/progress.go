@@ -39,16 +39,11 @@ func (b *progressBar) at(done int) {
 		return
 	}
 	b.shown = now
-	fmt.Fprint(b.out, "\r"+b.draw(done, now.Sub(b.began))+"\x1b[K")
-}
-
-// draw returns the bar as one line.
-func (b *progressBar) draw(done int, took time.Duration) string {
 	const width = 30
 	part := float64(done) / float64(max(b.total, 1))
 	full := min(int(part*width), width)
-	return fmt.Sprintf("[%s%s] %3.0f%%  line %d of %d, %.0f a second", strings.Repeat("#", full), strings.Repeat(" ", width-full),
-		100*part, done, b.total, float64(done)/max(took.Seconds(), 0.001))
+	fmt.Fprintf(b.out, "\r[%s%s] %3.0f%%  line %d of %d, %.0f a second\x1b[K", strings.Repeat("#", full), strings.Repeat(" ", width-full),
+		100*part, done, b.total, float64(done)/max(now.Sub(b.began).Seconds(), 0.001))
 }
 
 // clear removes the bar from the terminal.

@@ -4,7 +4,9 @@
 package backup
 
 import (
+	"compress/gzip"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,7 +64,10 @@ func Write(ctx context.Context, st *store.Store, out io.Writer, files media.Stor
 		return count, err
 	}
 	defer listed.close()
-	z := newFootedWriter(out)
+	sum := sha256.New()
+	both := io.MultiWriter(out, sum)
+	z := &footedWriter{lines: gzip.NewWriter(both), both: both, out: out, sum: sum}
+	z.lines.Comment = fileComment
 	lines := json.NewEncoder(z.lines)
 	lines.SetEscapeHTML(false)
 	head := Head{Form: rowsOnly}

@@ -55,15 +55,6 @@ type footedWriter struct {
 	sum   hash.Hash
 }
 
-// newFootedWriter starts a backup file.
-func newFootedWriter(out io.Writer) *footedWriter {
-	sum := sha256.New()
-	both := io.MultiWriter(out, sum)
-	z := gzip.NewWriter(both)
-	z.Comment = fileComment
-	return &footedWriter{lines: z, both: both, out: out, sum: sum}
-}
-
 // member writes a member after the lines, which must be closed first. If `from` fails before its
 // first byte, nothing is written.
 func (w *footedWriter) member(name string, from io.Reader) error {

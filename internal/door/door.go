@@ -80,7 +80,11 @@ func (a *Access) Admit() error {
 	if err := a.Credential.Plan.AllowAPI(); err != nil {
 		return err
 	}
-	return a.limitRate()
+	// Ask the sliding windows of the key and of its workspace. The workspace's window has room for all keys
+	// that the plan allows, so only a client that keeps replacing keys reaches it.
+	limit, workspace := a.limits()
+	a.Limit = a.door.Limiter.Admit(a.Request.Context(), string(a.Credential.Key.ID), limit, workspace, a.Started)
+	return a.checkLimit(limit, workspace, 1)
 }
 
 // KeyHash returns the hash of the key that was sent.

@@ -45,7 +45,16 @@ func secretOf(h http.Header) (string, error) {
 	case strings.EqualFold(scheme, "Bearer") && rest != "":
 		return rest, nil
 	case strings.EqualFold(scheme, "Basic") && rest != "":
-		return basicUser(rest)
+		// Tools that cannot send Bearer send the API key as the user name.
+		raw, err := base64.StdEncoding.DecodeString(rest)
+		if err != nil {
+			return "", unauthorized("what stands behind Basic is not the base64 of a user name and a password: give the API key as the user name, or " + sendBearer)
+		}
+		user, password, _ := strings.Cut(string(raw), ":")
+		if !sheaf.LooksLikeKey(user) && sheaf.LooksLikeKey(password) {
+			return "", unauthorized("the API key was sent as the password of Basic: give it as the user name, with any password")
+		}
+		return user, nil
 	case strings.EqualFold(scheme, "Bearer") || strings.EqualFold(scheme, "Basic"):
 		return "", unauthorized("the header Authorization has " + scheme + " and no API key behind it: the variable that should hold the key is probably empty")
 	case sheaf.LooksLikeKey(scheme):
@@ -57,19 +66,6 @@ func secretOf(h http.Header) (string, error) {
 }
 
 const sendBearer = "send the key in the header Authorization: Bearer <API_KEY>"
-
-// basicUser returns the user name of a Basic header. Tools that cannot send Bearer send the API key there.
-func basicUser(encoded string) (string, error) {
-	raw, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		return "", unauthorized("what stands behind Basic is not the base64 of a user name and a password: give the API key as the user name, or " + sendBearer)
-	}
-	user, password, _ := strings.Cut(string(raw), ":")
-	if !sheaf.LooksLikeKey(user) && sheaf.LooksLikeKey(password) {
-		return "", unauthorized("the API key was sent as the password of Basic: give it as the user name, with any password")
-	}
-	return user, nil
-}
 
 // explainKey returns a better error than err if a malformed key is recognisably something else.
 func explainKey(secret string, err error) error {

@@ -31,15 +31,6 @@ func (l local) AdmitMore(_ context.Context, key string, limit, more int, in rate
 	return l.window.AdmitMore(key, limit, more, in, now)
 }
 
-// limitRate asks the sliding windows of the key and of its workspace, and sets the headers of the answer.
-// The workspace's window has room for all keys that the plan allows, so only a client that keeps replacing
-// keys reaches it.
-func (a *Access) limitRate() error {
-	limit, workspace := a.limits()
-	a.Limit = a.door.Limiter.Admit(a.Request.Context(), string(a.Credential.Key.ID), limit, workspace, a.Started)
-	return a.checkLimit(limit, workspace, 1)
-}
-
 // Charge charges a request that costs `cost` and has paid for one. If it costs more than a minute allows,
 // it could never succeed, and is Invalid.
 func (a *Access) Charge(cost int) error {

@@ -120,14 +120,3 @@ func (x *Exchange) count(n int64) {
 	}
 	x.front.working.Add(n)
 }
-
-// release gives back everything that the request holds.
-func (x *Exchange) release() {
-	x.pause()
-	if x.streaming != nil {
-		x.streaming(nil)
-	}
-	x.body.release()
-	x.answer.release()
-	x.inShare = false
-}

@@ -192,7 +192,14 @@ func (m *mount) names(path string) bool {
 // finish releases what the request held, answers 500 after a panic, counts the request and writes its
 // log line.
 func (x *Exchange) finish() {
-	x.release()
+	// Give back everything that the request holds.
+	x.pause()
+	if x.streaming != nil {
+		x.streaming(nil)
+	}
+	x.body.release()
+	x.answer.release()
+	x.inShare = false
 	f := x.front
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler {

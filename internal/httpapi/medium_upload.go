@@ -29,19 +29,15 @@ func (x *exchange) callWithFile(r *route) (answer, error) {
 	}
 	// A repeated form may have another boundary, so the whole body may differ. Only the file and the
 	// fields must be the same.
-	if err := x.readIdempotencyKey(fileIdentity(in)); err != nil {
-		return answer{}, err
-	}
-	return r.doFile(x, in)
-}
-
-// fileIdentity returns the parts of an upload that a repetition with the same Idempotency-Key must repeat.
-func fileIdentity(in app.NewMedium) []byte {
+	// A repetition with the same Idempotency-Key must repeat these.
 	document := ""
 	if in.DocumentID != nil {
 		document = string(*in.DocumentID)
 	}
-	return fmt.Appendf(nil, "%x %s %s", in.SHA256, document, in.Filename)
+	if err := x.readIdempotencyKey(fmt.Appendf(nil, "%x %s %s", in.SHA256, document, in.Filename)); err != nil {
+		return answer{}, err
+	}
+	return r.doFile(x, in)
 }
 
 // readFile reads the file and its fields from the body and the query.

@@ -19,7 +19,11 @@ func (m *Mailer) letter(s *sheaf.Subscription, w *sheaf.Workspace, n store.Notic
 	var b bytes.Buffer
 	head := func(name, value string) { fmt.Fprintf(&b, "%s: %s\r\n", name, value) }
 	head("From", (&mail.Address{Name: "Sheaf", Address: m.Server.From}).String())
-	head("To", addresses(people))
+	recipients := make([]string, len(people))
+	for i := range people {
+		recipients[i] = (&mail.Address{Address: *people[i].Email}).String()
+	}
+	head("To", strings.Join(recipients, ",\r\n ")) // folded, because lines of a mail must be short
 	head("Subject", mime.QEncoding.Encode("utf-8", subject(s, w)))
 	head("Date", m.Now().UTC().Format(time.RFC1123Z))
 	_, domain, _ := strings.Cut(m.Server.From, "@")
@@ -33,15 +37,6 @@ func (m *Mailer) letter(s *sheaf.Subscription, w *sheaf.Workspace, n store.Notic
 	_, _ = text.Write([]byte(strings.ReplaceAll(m.text(s, w), "\n", "\r\n"))) // a buffer in memory: it cannot fail
 	_ = text.Close()
 	return b.Bytes()
-}
-
-// addresses returns the list of recipients, folded, because lines of a mail must be short.
-func addresses(people []sheaf.User) string {
-	out := make([]string, len(people))
-	for i := range people {
-		out[i] = (&mail.Address{Address: *people[i].Email}).String()
-	}
-	return strings.Join(out, ",\r\n ")
 }
 
 func subject(s *sheaf.Subscription, w *sheaf.Workspace) string {

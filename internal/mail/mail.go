@@ -149,7 +149,11 @@ func (m *Mailer) send(ctx context.Context, n store.Notice) error {
 		return m.drop(ctx, n, err)
 	}
 	m.mails.WithLabelValues(postponed).Inc()
-	return errors.Join(err, m.postpone(ctx, n))
+	rest := longestRest
+	if n.Tries < 6 {
+		rest = firstRest << n.Tries
+	}
+	return errors.Join(err, m.Store.Write(ctx, func(tx *store.Tx) error { return tx.PostponeNotice(n, m.Now().Add(rest)) }))
 }
 
 // outgoing is a mail to send, with its recipients.
@@ -218,12 +222,4 @@ func (m *Mailer) drop(ctx context.Context, n store.Notice, why error) error {
 
 func (m *Mailer) settle(ctx context.Context, n store.Notice) error {
 	return m.Store.Write(ctx, func(tx *store.Tx) error { return tx.SettleNotice(n) })
-}
-
-func (m *Mailer) postpone(ctx context.Context, n store.Notice) error {
-	rest := longestRest
-	if n.Tries < 6 {
-		rest = firstRest << n.Tries
-	}
-	return m.Store.Write(ctx, func(tx *store.Tx) error { return tx.PostponeNotice(n, m.Now().Add(rest)) })
 }

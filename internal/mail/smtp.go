@@ -54,24 +54,20 @@ func (s *Server) Send(ctx context.Context, people []sheaf.User, letter []byte) (
 		if len(refused) == len(people) {
 			return fmt.Errorf("nobody takes it: %w", last)
 		}
-		return hand(c, letter)
+		// If the last call returns nil, the server has accepted the letter.
+		w, err := c.Data()
+		if err != nil {
+			return fmt.Errorf("data: %w", err)
+		}
+		if _, err := w.Write(letter); err != nil {
+			return fmt.Errorf("data: %w", err)
+		}
+		if err := w.Close(); err != nil {
+			return fmt.Errorf("data: %w", err)
+		}
+		return nil
 	})
 	return refused, err
-}
-
-// hand transfers the letter. If it returns nil, the server has accepted it.
-func hand(c *smtp.Client, letter []byte) error {
-	w, err := c.Data()
-	if err != nil {
-		return fmt.Errorf("data: %w", err)
-	}
-	if _, err := w.Write(letter); err != nil {
-		return fmt.Errorf("data: %w", err)
-	}
-	if err := w.Close(); err != nil {
-		return fmt.Errorf("data: %w", err)
-	}
-	return nil
 }
 
 // talk opens a session, calls act, and ends the session.

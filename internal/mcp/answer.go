@@ -89,18 +89,6 @@ func errorData(name sheaf.Code) []byte {
 	return sheaf.Encode(sheaf.RecordFunc(func(o *sheaf.Object) { o.Text("code", string(name)) }))
 }
 
-// replyResult returns the answer of a tool call that was refused before the tool ran.
-func replyResult(m message, r *sdk.CallToolResult) []byte {
-	return reply(m, "result", sheaf.RecordFunc(func(o *sheaf.Object) {
-		text := sheaf.Encode(sheaf.RecordFunc(func(o *sheaf.Object) {
-			o.Text("type", "text")
-			o.Text("text", r.Content[0].(*sdk.TextContent).Text)
-		}))
-		o.Raw("content", append(append([]byte{'['}, text...), ']'))
-		o.Bool("isError", r.IsError)
-	}))
-}
-
 // reply returns the answer to the message. If the message has no id, that of the answer is null.
 func reply(m message, name string, r sheaf.Record) []byte {
 	id := m.id

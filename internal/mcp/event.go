@@ -28,23 +28,19 @@ func listChanges(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return recordResult(changesRecord(list), nil), nil
-}
-
-// changesRecord returns a page of changes, and the id after which the next call continues. If the newest
-// come first, that is the id of the first, so that the next call returns newer changes.
-func changesRecord(p sheaf.Page[sheaf.Event]) sheaf.Record {
-	all := page(p, changeFields)
-	return sheaf.RecordFunc(func(o *sheaf.Object) {
+	// The next call continues after the last change. If the newest come first, it continues after the first,
+	// so that it returns newer changes.
+	all := page(list, changeFields)
+	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) {
 		all.Fields(o)
-		if n := len(p.Items); n > 0 {
-			last := p.Items[n-1]
-			if p.Desc {
-				last = p.Items[0]
+		if n := len(list.Items); n > 0 {
+			last := list.Items[n-1]
+			if list.Desc {
+				last = list.Items[0]
 			}
 			o.Text("next_after", string(last.ID))
 		}
-	})
+	}), nil), nil
 }
 
 // changeFields appends a change in short: its type, its record, its user and the changed fields.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -102,7 +103,11 @@ func (x *exchange) read() (message, []byte, error) {
 	}
 	m, err := readMessage(body)
 	if err == nil && m.unknown() && m.id != nil {
-		m.wrong, err = methodNotFound, m.notOffered()
+		text := fmt.Sprintf("there is no method %q: this service has tools and resources", sheaf.Clip(m.method))
+		if m.method == listenMethod {
+			text = listenMethod + " is not offered, because there are no sessions; call list_changes to see what happened since"
+		}
+		m.wrong, err = methodNotFound, &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound, Text: text}
 	}
 	return m, body, err
 }
@@ -133,7 +138,16 @@ func (x *exchange) refuseEarly(e *sheaf.Error) {
 	}
 	if e.Kind == sheaf.RateLimited && m.tool != "" && m.id != nil {
 		x.Refused = string(e.Code)
-		x.send(http.StatusOK, replyResult(m, refused(e)))
+		// The answer is the result of a tool call, as if the tool had refused.
+		r := refused(e)
+		x.send(http.StatusOK, reply(m, "result", sheaf.RecordFunc(func(o *sheaf.Object) {
+			text := sheaf.Encode(sheaf.RecordFunc(func(o *sheaf.Object) {
+				o.Text("type", "text")
+				o.Text("text", r.Content[0].(*sdk.TextContent).Text)
+			}))
+			o.Raw("content", append(append([]byte{'['}, text...), ']'))
+			o.Bool("isError", r.IsError)
+		})))
 		return
 	}
 	x.fail(m, e)
@@ -154,11 +168,7 @@ func (x *exchange) answer(m message, body []byte, c *call) {
 	if c.panicked != nil {
 		panic(c.panicked)
 	}
-	x.pass(m, w)
-}
-
-// pass sends the SDK's answer. If that is an error in plain text, pass sends it as a JSON-RPC error.
-func (x *exchange) pass(m message, w *recorder) {
+	// Send the SDK's answer; if it is an error in plain text, as a JSON-RPC error.
 	status := max(w.status, http.StatusOK)
 	if status >= http.StatusBadRequest && !strings.HasPrefix(w.header.Get("Content-Type"), "application/json") {
 		x.send(status, errorOf(m, invalidRequest, strings.TrimSpace(w.body.String()), sheaf.CodeValidation))

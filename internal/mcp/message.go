@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -120,13 +119,4 @@ func isJSON(body []byte) bool {
 // unknown reports whether the message names a method that is not offered.
 func (m message) unknown() bool {
 	return m.calls && !slices.Contains(loggedMethods, m.method) && !slices.Contains(sdkMethods, m.method)
-}
-
-// notOffered returns the refusal of a call of an unknown method.
-func (m message) notOffered() error {
-	text := fmt.Sprintf("there is no method %q: this service has tools and resources", sheaf.Clip(m.method))
-	if m.method == listenMethod {
-		text = listenMethod + " is not offered, because there are no sessions; call list_changes to see what happened since"
-	}
-	return &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound, Text: text}
 }

@@ -68,10 +68,21 @@ func Bucket(address string, o BucketOptions) (Store, error) {
 		return nil, err
 	}
 	core, err := minio.NewCore(endpoint.Host, &minio.Options{
-		Creds:     credentialsOf(o.Getenv),
-		Secure:    endpoint.Scheme == "https",
-		Region:    first(o.Getenv, "us-east-1", "AWS_REGION", "AWS_DEFAULT_REGION"),
-		Transport: transport(o.Patience),
+		Creds:  credentialsOf(o.Getenv),
+		Secure: endpoint.Scheme == "https",
+		Region: first(o.Getenv, "us-east-1", "AWS_REGION", "AWS_DEFAULT_REGION"),
+		// A connection on which nothing moves for o.Patience is closed.
+		Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&patientDialer{o.Patience}).dial,
+			TLSHandshakeTimeout: o.Patience,
+			MaxIdleConns:        256,
+			MaxIdleConnsPerHost: 64,
+			IdleConnTimeout:     o.Patience,
+			WriteBufferSize:     64 << 10,
+			ReadBufferSize:      64 << 10,
+			DisableCompression:  true, // the bytes must not be changed
+		},
 		// Requests that can be repeated are sent up to twice more. Putting an object cannot be
 		// repeated here: the client uploads it again.
 		MaxRetries: 3,
@@ -341,20 +352,4 @@ func (c *objectContent) Close() error {
 	body := c.body
 	c.body = nil
 	return body.Close()
-}
-
-// transport returns the HTTP transport. A connection on which nothing moves for `patience` is
-// closed.
-func transport(patience time.Duration) *http.Transport {
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&patientDialer{patience}).dial,
-		TLSHandshakeTimeout: patience,
-		MaxIdleConns:        256,
-		MaxIdleConnsPerHost: 64,
-		IdleConnTimeout:     patience,
-		WriteBufferSize:     64 << 10,
-		ReadBufferSize:      64 << 10,
-		DisableCompression:  true, // the bytes must not be changed
-	}
 }

@@ -57,7 +57,17 @@ func (f *folder) openUpload(upload string, offset int64) (*os.File, error) {
 	if err != nil {
 		return nil, f.forget(err)
 	}
-	if err := seekEnd(file, offset); err != nil {
+	info, err := file.Stat()
+	if err == nil && info.Size() < offset {
+		err = fmt.Errorf("%d bytes are there of %d: %w", info.Size(), offset, ErrNotFound)
+	}
+	if err == nil {
+		err = file.Truncate(offset)
+	}
+	if err == nil {
+		_, err = file.Seek(offset, io.SeekStart)
+	}
+	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	if offset == 0 {
@@ -66,21 +76,6 @@ func (f *folder) openUpload(upload string, offset int64) (*os.File, error) {
 		}
 	}
 	return file, nil
-}
-
-func seekEnd(file *os.File, offset int64) error {
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	if info.Size() < offset {
-		return fmt.Errorf("%d bytes are there of %d: %w", info.Size(), offset, ErrNotFound)
-	}
-	if err := file.Truncate(offset); err != nil {
-		return err
-	}
-	_, err = file.Seek(offset, io.SeekStart)
-	return err
 }
 
 // Join implements Store. The file of the upload becomes that of the key.
