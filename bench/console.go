@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -45,10 +46,20 @@ func (b *bench) console() error {
 			return errors.Join(err, end())
 		}
 	}
+	key := b.begin(row{Work: "console, a key in the editor", Group: "growth", Unit: "ms", Note: "in a text of 200 KB, from the key to what is laid out"})
+	var weight float64
+	for range max(b.rounds, 5) {
+		if weight, err = page.edit(c, key.figure("sheaf")); err != nil {
+			return errors.Join(err, end())
+		}
+	}
+	key.Note += fmt.Sprintf("; the page weighs %.0f KB compressed", weight)
+	key.atMost(16, key.figure("sheaf").Median, "< 16 ms")
+	key.atMost(350, weight, "page ≤ 350 KB")
 	size.atMost(150, size.figure("sheaf").Median, "≤ 150 KB")
 	nodes.atMost(3000, nodes.figure("sheaf").Median, "≤ 3,000 nodes")
 	work.atMost(50, work.figure("sheaf").Median, "≤ 50 ms")
-	for _, r := range []*row{size, nodes, work} {
+	for _, r := range []*row{size, nodes, work, key} {
 		b.keep(r)
 	}
 	return end()
@@ -214,6 +225,60 @@ func (t *tab) change(c *contender) (ms float64, err error) {
 	}
 	after, err := t.worked()
 	return 1000 * (after - before), err
+}
+
+// Figures of what is typed in the editor.
+const (
+	editedBytes = 200 << 10
+	typedKeys   = 50
+)
+
+// typeKeys types letters into the middle of the text, each when the page is idle, and returns the time of the
+// median one in milliseconds. A key is handled when the editor has changed and its page is laid out.
+const typeKeys = `new Promise((done) => {
+	const editor = document.querySelector(".cm-content"), times = [];
+	editor.focus();
+	const next = () => {
+		const began = performance.now();
+		document.execCommand("insertText", false, "e");
+		document.querySelector(".cm-scroller").getBoundingClientRect();
+		times.push(performance.now() - began);
+		if (times.length < %d) { requestAnimationFrame(() => setTimeout(next, 20)); return; }
+		times.sort((a, b) => a - b);
+		done(times[times.length >> 1]);
+	};
+	next();
+})`
+
+// edit opens the editor of a new document of editedBytes as on a first visit, and types. It adds the time of a key to the
+// figure, and returns the weight of the page in KB, without its
+// preview.
+func (t *tab) edit(c *contender, key *figure) (weight float64, err error) {
+	paragraph := "Some words with **marks**, a [link](https://example.com) and `code`, as people write them.\n\n"
+	text := strings.Repeat("## A part\n\n"+strings.Repeat(paragraph, 10), editedBytes/(11+10*len(paragraph))+1)
+	body, err := json.Marshal(map[string]string{"title": "A long text", "content": text})
+	if err != nil {
+		return 0, err
+	}
+	var made struct{ ID string }
+	if err := c.process.call(c.owners[0], "POST", "/api/v1/documents", string(body), &made); err != nil {
+		return 0, err
+	}
+	address := strings.TrimSuffix(t.home, "projects") + "documents/" + made.ID + "/edit"
+	if err := chromedp.Do(t.ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(address)); err != nil {
+		return 0, err
+	}
+	// The preview of such a text is a page of its own: it must be there, so that it is not measured with the keys.
+	if _, err := ask[bool](t, waitFor(`document.querySelector(".cm-content") && document.querySelectorAll("[data-preview-pane] h2").length > 10`)); err != nil {
+		return 0, err
+	}
+	weighed := strings.Replace(countBytes, ".reduce(", `.filter((e) => !e.name.endsWith("/preview")).reduce(`, 1)
+	if weight, err = ask[float64](t, weighed); err != nil {
+		return 0, err
+	}
+	ms, err := ask[float64](t, fmt.Sprintf(typeKeys, typedKeys))
+	key.add(sample{value: ms})
+	return weight / 1024, err
 }
 
 // worked is how many seconds of a processor the page's thread has taken so far.

@@ -21,6 +21,7 @@ const (
 	ErrForbidden           Code = "FORBIDDEN"
 	ErrPlanRequired        Code = "PLAN_REQUIRED"
 	ErrKeyLimit            Code = "KEY_LIMIT_REACHED"
+	ErrRestrictionLimit    Code = "RESTRICTION_LIMIT_REACHED"
 	ErrSubscriptionLimit   Code = "SUBSCRIPTION_LIMIT_REACHED"
 	ErrShareLimit          Code = "SHARE_LIMIT_REACHED"
 	ErrQuota               Code = "QUOTA_REACHED"

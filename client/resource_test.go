@@ -207,6 +207,17 @@ func TestKeys_MeAndIcons(t *testing.T) {
 	if _, err := with(t, a, *k.Secret).Documents.List(ctx, client.DocumentFilter{}); !errors.Is(err, client.ErrForbidden) {
 		t.Errorf("without the scope: %v", err)
 	}
+	rotated := must2(c.Keys.Rotate(ctx, k.ID, time.Minute))(t)
+	if rotated.ID != k.ID || rotated.Secret == nil || *rotated.Secret == *k.Secret || rotated.Owner != "user" {
+		t.Errorf("rotated %+v", rotated)
+	}
+	for _, secret := range []string{*k.Secret, *rotated.Secret} {
+		must2(with(t, a, secret).Me(ctx))(t)
+	}
+	k = must2(c.Keys.Rotate(ctx, k.ID, 0))(t)
+	if _, err := with(t, a, *rotated.Secret).Me(ctx); !errors.Is(err, client.ErrUnauthorized) {
+		t.Errorf("the old secret: %v", err)
+	}
 	if err := c.Keys.Revoke(ctx, k.ID); err != nil {
 		t.Error(err)
 	}

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Share is an address under which people without an account read a document, or a project with all
-// its documents.
+// Share is an address under which people without an account read a document, a project with all its
+// documents, or a folder with all its projects.
 type Share struct {
 	Received
 	ID           string     `json:"id"`
-	ResourceType string     `json:"resource_type"` // document or project
+	ResourceType string     `json:"resource_type"` // document, project or folder
 	ResourceID   string     `json:"resource_id"`
 	URL          string     `json:"url"` // public address of the share
 	HasPassword  bool       `json:"has_password"`
@@ -28,7 +28,7 @@ type Share struct {
 
 // NewShare is a share to create; empty fields are left out.
 type NewShare struct {
-	ResourceType string     `json:"resource_type"` // document or project
+	ResourceType string     `json:"resource_type"` // document, project or folder
 	ResourceID   string     `json:"resource_id"`
 	Password     string     `json:"password,omitempty"`
 	ExpiresAt    *time.Time `json:"expires_at,omitempty"`
@@ -47,7 +47,7 @@ type ShareChange struct {
 
 // ShareFilter narrows a list of shares.
 type ShareFilter struct {
-	ResourceID string // only the shares of this document or project
+	ResourceID string // only the shares of this document, project or folder
 	Paging
 }
 

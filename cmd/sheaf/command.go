@@ -22,10 +22,12 @@ type commands struct {
 	Key struct {
 		Create keyCreate `cmd:"" help:"Make an API key for the owner of a workspace."`
 		List   keyList   `cmd:"" help:"List the live API keys of a workspace."`
+		Rotate keyRotate `cmd:"" help:"Give an API key a new secret."`
 		Revoke keyRevoke `cmd:"" help:"Revoke an API key."`
-	} `cmd:"" group:"people" help:"Make and revoke API keys."`
+	} `cmd:"" group:"people" help:"Make, rotate and revoke API keys."`
 	User struct {
 		SetPassword userSetPassword `cmd:"" help:"Set a user's password: asked for twice on a terminal, else one line of standard input."`
+		Erase       userErase       `cmd:"" help:"Erase the name, the e-mail and the sessions of a user, and end the memberships."`
 		List        userList        `cmd:"" help:"List the users and their workspaces."`
 		Invite      userInvite      `cmd:"" help:"Make a one-time link with which a person joins a workspace."`
 		SetupLink   userSetupLink   `cmd:"" help:"Make a new one-time link to finish the set-up, in place of older ones."`

@@ -28,9 +28,9 @@ func TestRun_HelpIsNoFault(t *testing.T) {
 type workspaceRecord struct{ ID, Name, Plan, User_id string }
 
 type keyRecord struct {
-	ID, Key, Name string
-	Scopes        []string
-	Expires_at    *string
+	ID, Key, Name, Owner string
+	Scopes               []string
+	Expires_at           *string
 }
 
 func createWorkspace(t *testing.T, where []string, plan string) workspaceRecord {
@@ -79,6 +79,16 @@ func operatorFromNothing(t *testing.T, where []string) {
 	if got := decoded[[]workspaceRecord](t, sheaf("workspace", "list", "--json").succeeds(t)); len(got) != 1 || got[0].ID != ws.ID {
 		t.Errorf("workspace list printed %+v", got)
 	}
+	// D207
+	shared := decoded[keyRecord](t, sheaf("key", "create", "--json", "--workspace", ws.ID, "--name", "pipeline", "--scopes", "all", "--owner", "workspace").succeeds(t))
+	rotated := decoded[keyRecord](t, sheaf("key", "rotate", "--json", "pipeline", "--workspace", ws.ID, "--grace", "1h").succeeds(t))
+	if rotated.ID != shared.ID || !strings.HasPrefix(rotated.Key, "shf_") || rotated.Key == shared.Key || rotated.Owner != "workspace" || shared.Owner != "workspace" {
+		t.Errorf("made %+v, rotated %+v", shared, rotated)
+	}
+	sheaf("key", "rotate", keys[0].ID).fails(t, "not found", "revoked already")
+	sheaf("key", "rotate", shared.ID, "--grace", "25h").fails(t, "0 to 24 hours")
+	sheaf("key", "create", "--workspace", ws.ID, "--name", "k", "--scopes", "all", "--owner", "me").fails(t, "user or workspace")
+	sheaf("key", "revoke", shared.ID).succeeds(t)
 	if out := sheaf("key", "list", "--workspace", ws.ID).succeeds(t); strings.Count(out, "\n") != 6 || strings.Contains(out, keys[1].Key) {
 		t.Errorf("the readable list: %s", out)
 	}
@@ -169,7 +179,7 @@ func TestUserInvite_MakesALinkAndListShowsWhoIsThere(t *testing.T) {
 		t.Errorf("the link is %q", link)
 	}
 	sheafCommand(t, "user", "invite", "ADA@example.com", "--workspace", ws.ID, "--data", data).fails(t, "a member already")
-	sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", ws.ID, "--role", "king", "--data", data).fails(t, "owner, admin or member")
+	sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", ws.ID, "--role", "king", "--data", data).fails(t, "owner, admin, editor or member")
 	sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", "nowhere", "--data", data).fails(t, `"nowhere" is neither an id nor the name of a workspace`)
 	list := sheafCommand(t, "user", "list", "--data", data).succeeds(t)
 	if !strings.Contains(list, "ada@example.com") || !strings.Contains(list, "Acme (owner)") || !strings.Contains(list, "none") {

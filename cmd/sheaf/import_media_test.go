@@ -77,6 +77,8 @@ func (w *world) fill(t *testing.T) (large []byte) {
 	branding := w.ask(t, "brandings", "create", "Acme", "--logo", logo, "--color", "#ffcc00")["id"].(string)
 	w.ask(t, "shares", "create", "project", project, "--password", "open sesame", "--expires", "2036-01-02T03:04:05Z", "--branding", branding, "--listed")
 	w.ask(t, "shares", "create", "document", document)
+	w.ask(t, "folders", "create", "Site")
+	w.ask(t, "shares", "create", "folder", "Site", "--listed")
 	return large
 }
 
@@ -94,7 +96,7 @@ func TestImport_WithMedia(t *testing.T) {
 			if got := from.do(t, "export", "--workspace", from.workspace, file); !strings.Contains(got, " 4 media, 1 brandings, 1 projects, 1 documents") {
 				t.Errorf("exported %q", got)
 			}
-			want := map[string]int{"folders": 0, "brandings": 1, "projects": 1, "documents": 1, "versions": 0, "media": 4, "shares": 2, "subscriptions": 0}
+			want := map[string]int{"folders": 1, "brandings": 1, "projects": 1, "documents": 1, "versions": 0, "media": 4, "shares": 3, "subscriptions": 0}
 			importing := func(flags ...string) importReport {
 				return decoded[importReport](t, into.do(t, append([]string{"import", "--workspace", into.workspace, file, "--json"}, flags...)...))
 			}
@@ -171,7 +173,7 @@ func withoutTrash(media []map[string]any) []map[string]any {
 // view count.
 func sameShares(t *testing.T, want, got []map[string]any) {
 	t.Helper()
-	if len(want) != 2 || len(got) != 2 {
+	if len(want) != 3 || len(got) != 3 {
 		t.Fatalf("there are %d and %d shares", len(want), len(got))
 	}
 	for i := range want {

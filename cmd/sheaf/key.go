@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,9 +17,12 @@ type keyCreate struct {
 	storeFlags
 	cli.Output
 	workspaceFlag
-	Name    string `required:"" placeholder:"NAME" help:"Name of the key, 1 to 100 characters. It belongs to the workspace's owner."`
-	Scopes  string `required:"" placeholder:"all|a,b,c" complete:"scopes" list:"" help:"all, or some of: ${scopes}. events:read and webhooks:write expose all of a workspace's content."`
-	Expires string `placeholder:"24h" help:"How long the key is valid; by default without end."`
+	Name    string   `required:"" placeholder:"NAME" help:"Name of the key, 1 to 100 characters. It acts in the name of the workspace's owner."`
+	Scopes  string   `required:"" placeholder:"all|a,b,c" complete:"scopes" list:"" help:"all, or some of: ${scopes}. events:read and webhooks:write expose all of a workspace's content."`
+	Project []string `placeholder:"ID" help:"Restrict the key to this project; repeat for several. What is outside does not exist for the key."`
+	Folder  []string `placeholder:"ID" help:"Restrict the key to this folder and everything below it; repeat for several."`
+	Expires string   `placeholder:"24h" help:"How long the key is valid; by default without end."`
+	Owner   string   `default:"user" values:"user,workspace" help:"user: it ends when the owner leaves the workspace. workspace: it stays."`
 }
 
 // Run creates the key and shows it, once.
@@ -33,6 +37,14 @@ func (c *keyCreate) Run(ctx context.Context, p *program) (err error) {
 			return err
 		}
 	}
+	if len(c.Project)+len(c.Folder) > 0 {
+		if in.RestrictTo, err = restrictTo(c.Project, c.Folder); err != nil {
+			return err
+		}
+		if c.Scopes == "all" {
+			in.Scopes = slices.DeleteFunc(slices.Clone(in.Scopes), func(s sheaf.Scope) bool { return !s.Restrictable() })
+		}
+	}
 	if c.Expires != "" {
 		d, err := time.ParseDuration(c.Expires)
 		if err != nil || d <= 0 {
@@ -40,6 +52,13 @@ func (c *keyCreate) Run(ctx context.Context, p *program) (err error) {
 		}
 		at := p.Now().Add(d).UTC().Truncate(time.Millisecond)
 		in.ExpiresAt = &at
+	}
+	switch c.Owner {
+	case sheaf.OwnerUser:
+	case sheaf.OwnerWorkspace:
+		in.OfWorkspace = true
+	default:
+		return sheaf.Invalidf("--owner must be user or workspace, not %q", sheaf.Clip(c.Owner))
 	}
 	return c.operate(ctx, p, true, func(op app.Operator) error {
 		id, err := c.find(ctx, op)
@@ -50,16 +69,42 @@ func (c *keyCreate) Run(ctx context.Context, p *program) (err error) {
 		if err != nil {
 			return err
 		}
-		return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) {
-			o.Text("id", string(k.ID))
-			o.OptText("key", k.Secret)
-			o.Text("name", k.Name)
-			o.Texts("scopes", k.Scopes.Strings())
-			o.OptTime("expires_at", k.ExpiresAt)
-		}), func() string {
-			return fmt.Sprintf("%s\n\nThis is the key %q, id %s. It is shown only now.\n", *k.Secret, k.Name, k.ID)
-		})
+		return showKey(p, c.Output, k)
 	})
+}
+
+// showKey prints a key with its secret, which is shown once.
+func showKey(p *program, out cli.Output, k sheaf.NewKey) error {
+	return out.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) {
+		o.Text("id", string(k.ID))
+		o.OptText("key", k.Secret)
+		o.Text("name", k.Name)
+		o.Texts("scopes", k.Scopes.Strings())
+		o.Text("owner", k.Owner())
+		o.OptTime("expires_at", k.ExpiresAt)
+	}), func() string {
+		return fmt.Sprintf("%s\n\nThis is the key %q, id %s. It is shown only now.\n", *k.Secret, k.Name, k.ID)
+	})
+}
+
+// restrictTo reads the ids of --project and --folder.
+func restrictTo(projects, folders []string) (*app.RestrictTo, error) {
+	to := &app.RestrictTo{}
+	for _, text := range projects {
+		id, ok := sheaf.ParseUUID(text)
+		if !ok {
+			return nil, sheaf.Invalidf("--project: %q is not the id of a project: sheaf projects list shows them", sheaf.Clip(text))
+		}
+		to.Projects = append(to.Projects, sheaf.ProjectID(id))
+	}
+	for _, text := range folders {
+		id, ok := sheaf.ParseUUID(text)
+		if !ok {
+			return nil, sheaf.Invalidf("--folder: %q is not the id of a folder: sheaf folders list shows them", sheaf.Clip(text))
+		}
+		to.Folders = append(to.Folders, sheaf.FolderID(id))
+	}
+	return to, nil
 }
 
 // keyList is sheaf key list.
@@ -84,26 +129,50 @@ func (c *keyList) Run(ctx context.Context, p *program) error {
 			records[i] = &keys[i]
 		}
 		return c.ShowAll(&p.Program, records, func() string {
-			return cli.Table("ID\tPREFIX\tEXPIRES\tLAST USED\tNAME\tSCOPES", func(row func(...any)) {
+			return cli.Table("ID\tPREFIX\tOWNER\tEXPIRES\tLAST USED\tNAME\tSCOPES", func(row func(...any)) {
 				for _, k := range keys {
 					scopes := "all"
 					if len(k.Scopes) < len(sheaf.AllScopes) {
 						scopes = strings.Join(k.Scopes.Strings(), ",")
 					}
-					row(k.ID, k.Prefix, cli.Moment(k.ExpiresAt), cli.Moment(k.LastUsedAt), k.Name, scopes)
+					row(k.ID, k.Prefix, k.Owner(), cli.Moment(k.ExpiresAt), cli.Moment(k.LastUsedAt), k.Name, scopes)
 				}
 			})
 		})
 	})
 }
 
-// keyRevoke is sheaf key revoke.
-type keyRevoke struct {
+// keyOf is a command on one key.
+type keyOf struct {
 	storeFlags
 	cli.Output
 	workspaceFlag
 	ID string `arg:"" help:"Id of the key, or its name in the workspace."`
 }
+
+// keyRotate is sheaf key rotate.
+type keyRotate struct {
+	keyOf
+	Grace time.Duration `default:"0s" placeholder:"1h" help:"How long the old secret works too, at most 24h; by default it ends at once."`
+}
+
+// Run gives the key a new secret and shows it, once.
+func (c *keyRotate) Run(ctx context.Context, p *program) error {
+	return c.operate(ctx, p, true, func(op app.Operator) error {
+		id, err := c.key(ctx, op)
+		if err != nil {
+			return err
+		}
+		k, err := op.RotateKey(ctx, id, c.Grace)
+		if err != nil {
+			return err
+		}
+		return showKey(p, c.Output, k)
+	})
+}
+
+// keyRevoke is sheaf key revoke.
+type keyRevoke struct{ keyOf }
 
 func (c *keyRevoke) Run(ctx context.Context, p *program) error {
 	return c.operate(ctx, p, true, func(op app.Operator) error {
@@ -121,7 +190,7 @@ func (c *keyRevoke) Run(ctx context.Context, p *program) error {
 
 // key returns the id of the argument. If it is no id, it returns that of the workspace's only key
 // with that name.
-func (c *keyRevoke) key(ctx context.Context, op app.Operator) (sheaf.KeyID, error) {
+func (c *keyOf) key(ctx context.Context, op app.Operator) (sheaf.KeyID, error) {
 	if id, ok := sheaf.ParseUUID(c.ID); ok {
 		return sheaf.KeyID(id), nil
 	}

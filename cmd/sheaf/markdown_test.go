@@ -175,6 +175,61 @@ func TestMarkdown_KeepsMovedDocuments(t *testing.T) {
 	}
 }
 
+// D123: with --into, new projects and folders are made below a folder, which is named by its name or its id. The
+// plan says where. A second run changes nothing, and the files come back as they were.
+func TestMarkdown_IntoAFolder(t *testing.T) {
+	t.Parallel()
+	r, dir := newRemote(t), t.TempDir()
+	customers := r.id(t, "folders", "create", "Customers")
+	acme := r.id(t, "folders", "create", "Acme", "--parent", customers)
+	putFile(t, dir, "README.md", "See [the guide](guides/setup/install.md).\n")
+	putFile(t, dir, "guides/setup/install.md", "Back to [the start](../../README.md) and [the people](../../people/all.md).\n")
+	putFile(t, dir, "people/all.md", "All\n")
+	putFile(t, dir, "deep/er/and/deeper/a.md", "A\n")
+	before := r.events(t)
+	plan := r.do(t, "import-markdown", dir, "--source", "hand", "--into", "Acme", "--dry-run")
+	wantWords(t, plan, "new, in Acme / hand", "new, in Acme / guides / setup", "new, in Acme / people", "new, in Acme / deep / er/and/deeper", "4 to create")
+	if n := r.events(t); n != before {
+		t.Errorf("a dry run made %d events", n-before)
+	}
+	counts(t, r.json(t, "import-markdown", dir, "--source", "hand", "--into", "Acme"), map[string]float64{"created": 4})
+	wantWords(t, r.do(t, "folders", "tree", "--projects"), "└── Customers/  (0 projects)\n    └── Acme/  (2 projects)\n        ├── ", "deep/  (1 project)", "er/and/deeper  (1 document)", "hand  (1 document)")
+	for _, f := range r.list(t, "folders", "list", "--parent", "root") {
+		if f["id"] != customers {
+			t.Errorf("the folder %v is at the root level", f["name"])
+		}
+	}
+	for _, p := range r.list(t, "projects", "list") {
+		if p["folder_id"] == nil {
+			t.Errorf("the project %v is at the root level", p["name"])
+		}
+	}
+	start, guide := r.documentOf(t, "hand:README.md"), r.documentOf(t, "hand:guides/setup/install.md")
+	if start["project_id"] == guide["project_id"] || start["content"] != fmt.Sprintf("See [the guide](document:%s).\n", guide["id"]) ||
+		!strings.Contains(guide["content"].(string), fmt.Sprintf("[the start](document:%s)", start["id"])) {
+		t.Errorf("the links between projects are %q and %q", start["content"], guide["content"])
+	}
+	putFile(t, dir, "people/new.md", "New\n")
+	counts(t, r.json(t, "import-markdown", dir, "--source", "hand", "--into", acme), map[string]float64{"created": 1, "updated": 0, "unchanged": 4})
+	if got := r.exported(t, "--source", "hand"); !maps.Equal(got, markdownOf(t, dir)) {
+		t.Errorf("exported %q", got)
+	}
+	counts(t, r.json(t, "import-markdown", dir, "--source", "one", "--as-project", "--into", acme), map[string]float64{})
+	for _, p := range r.list(t, "projects", "list", "--query", "one") {
+		if p["folder_id"] != acme {
+			t.Errorf("the project of --as-project is in %v", p["folder_id"])
+		}
+	}
+	before = r.events(t)
+	brands := r.id(t, "folders", "create", "Brands", "--type", "branding")
+	for folder, words := range map[string]string{"Nowhere": "neither an id nor the name of a folder", brands: "must be a folder of projects"} {
+		sheafWith(t, r.env, "", "import-markdown", dir, "--source", "wrong", "--into", folder).fails(t, words)
+	}
+	if n := r.events(t); n != before+1 {
+		t.Errorf("a refused import made %d events", n-before-1)
+	}
+}
+
 // D123: an export, and another one after an import, are equal byte for byte: for this repository's
 // own documentation and for records that people make.
 func TestMarkdown_RoundTrip(t *testing.T) {

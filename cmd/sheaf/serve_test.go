@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/base64"
+	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -94,7 +96,7 @@ func TestServe_TheLinkWorksOnce(t *testing.T) {
 		t.Errorf("the replaced link shows %d", got)
 	}
 	post := func(password, again string) int {
-		answer, err := http.PostForm(newer, url.Values{"email": {"ada@example.com"}, "password": {password}, "again": {again}})
+		answer, err := http.PostForm(newer, url.Values{"name": {"Ada"}, "email": {"ada@example.com"}, "password": {password}, "again": {again}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,5 +310,45 @@ func TestBaseURL(t *testing.T) {
 		if got := baseURL(settings, addr); got != want {
 			t.Errorf("%s: %s, want %s", addr, got, want)
 		}
+	}
+}
+
+// D205: with --plan-changes operator, the console of a running server refuses an owner's change of
+// the plan.
+func TestServe_PlansOfTheOperator(t *testing.T) {
+	s := start(t, "--data", filepath.Join(t.TempDir(), "data"), "--plan-changes", "operator")
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	send := func(method, url string, form url.Values) (int, string, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(form.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		got, err := browser.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer got.Body.Close()
+		body, err := io.ReadAll(got.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.StatusCode, got.Request.URL.Path, string(body)
+	}
+	_, home, _ := send(http.MethodPost, printedLink.FindString(s.stdout.String()), url.Values{"name": {"Ada"}, "email": {"ada@example.com"}, "password": {"long enough"}, "again": {"long enough"}})
+	workspace := regexp.MustCompile(`^/w/[0-9a-f-]{36}`).FindString(home)
+	if workspace == "" {
+		t.Fatalf("the set-up leads to %s", home)
+	}
+	if _, _, page := send(http.MethodGet, s.url+workspace+"/settings", nil); !strings.Contains(page, "The operator of this server changes plans.") {
+		t.Errorf("the page does not say whom to ask: %s", page)
+	}
+	if code, _, _ := send(http.MethodPost, s.url+workspace+"/settings/plan", url.Values{"plan": {"free"}}); code != http.StatusForbidden {
+		t.Errorf("the owner's change gets %d", code)
 	}
 }

@@ -25,6 +25,11 @@ func TestShares_OnTheCommandLine(t *testing.T) {
 		t.Errorf("without a password: %v", got)
 	}
 	sheafWith(t, r.env, "", "shares", "create", "document", document, "--expires", "soon").fails(t, "--expires")
+	folder := r.id(t, "folders", "create", "Site")
+	if site := r.json(t, "shares", "create", "folder", "Site"); site["resource_type"] != "folder" || site["resource_id"] != folder {
+		t.Errorf("of a folder: %v", site)
+	}
+	wantWords(t, r.do(t, "shares", "list", "--of", "Site"), "folder")
 	r.do(t, "shares", "delete", id)
 	sheafWith(t, r.env, "", "shares", "get", id).fails(t, "share not found")
 }

@@ -133,7 +133,7 @@ type userInvite struct {
 	addressFlags
 	workspaceFlag
 	Email string `arg:"" help:"E-mail of the person to invite. No mail is sent."`
-	Role  string `default:"member" values:"owner,admin,member" help:"owner, admin or member."`
+	Role  string `default:"member" values:"owner,admin,editor,member" help:"owner, admin, editor or member."`
 }
 
 func (c *userInvite) Run(ctx context.Context, p *program) error {
@@ -155,6 +155,25 @@ func (c *userInvite) Run(ctx context.Context, p *program) error {
 			return err
 		}
 		return showLink(p, c.Output, base+"/invite/"+i.Token, i.ExpiresAt)
+	})
+}
+
+// userErase is sheaf user erase.
+type userErase struct {
+	storeFlags
+	cli.Output
+	Email string `arg:"" help:"E-mail of the user."`
+}
+
+func (c *userErase) Run(ctx context.Context, p *program) error {
+	return c.operate(ctx, p, true, func(op app.Operator) error {
+		u, err := op.EraseUser(ctx, c.Email)
+		if err != nil {
+			return err
+		}
+		return c.Show(&p.Program, &u, func() string {
+			return fmt.Sprintf("the user is erased; what the user wrote stays, under the id %s\n", u.ID)
+		})
 	})
 }
 
@@ -182,8 +201,11 @@ func userTable(all []app.UserIn) string {
 	return cli.Table("ID\tE-MAIL\tPASSWORD\tWORKSPACES", func(row func(...any)) {
 		for _, u := range all {
 			email, password := "-", "none"
-			if u.Email != nil {
+			switch {
+			case u.Email != nil:
 				email = *u.Email
+			case u.ErasedAt != nil:
+				email = sheaf.ErasedUser
 			}
 			if u.PasswordHash != "" {
 				password = "set"

@@ -38,6 +38,7 @@ type App struct {
 
 	maxMedium  int64         // see Config.MaxMedium
 	removal    time.Duration // see Config.RemovalWait
+	fixedPlans bool          // see Config.FixedPlans
 	lines      lines         // queues for hashing passwords
 	disk       *disk.Watch
 	maxRecords func(sheaf.Plan) int   // never nil: see Config.MaxRecords
@@ -69,6 +70,8 @@ type Config struct {
 	// PasswordCost is the cost of hashing new passwords. The zero value is the second choice of RFC
 	// 9106. Tests with many people set less.
 	PasswordCost PasswordCost
+	// FixedPlans means that only the operator changes the plan of a workspace, and no owner.
+	FixedPlans bool
 	// MaxRecords returns how many projects, folders and documents together a workspace of that plan
 	// may have. If it returns 0 or is nil, there is no limit.
 	MaxRecords func(sheaf.Plan) int
@@ -101,7 +104,7 @@ func New(c Config) *App {
 	if c.MaxMedium == 0 {
 		c.MaxMedium = sheaf.MaxMedium
 	}
-	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), lines: newLines(), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
+	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), fixedPlans: c.FixedPlans, lines: newLines(), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
 		index: c.Index, media: c.Media, verified: media.NewVerifier(c.Media, verifyWithin), webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 

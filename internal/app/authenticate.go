@@ -19,7 +19,7 @@ func (a *App) Authenticate(ctx context.Context, secret string) (sheaf.Credential
 	if err != nil {
 		return c, err
 	}
-	if !c.Key.Live(a.now()) {
+	if !c.Live(a.now()) {
 		return c, errNoKey
 	}
 	return c, nil

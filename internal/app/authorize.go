@@ -32,6 +32,9 @@ import (
 // ends that work, whatever happened to the caller meanwhile. It takes the workspace and nothing
 // else.
 //
+// The gate also says what the caller sees (sight). The store shows nothing else, so no method can
+// forget a restriction (store/sight.go). What a restricted caller may change is in restriction.go.
+//
 // The methods in the second group take no Caller. They find out who a person is (signing in,
 // sessions, invitations), or serve the operator (Operator) or the readers of a share, whose Shared
 // they take. archtest checks that nothing else uses the store, and that no method with a Caller
@@ -57,6 +60,14 @@ type Caller struct {
 	Refusal error
 }
 
+// Restriction returns what the caller is restricted to, or nil.
+func (c Caller) Restriction() *sheaf.Restriction { return c.Key.RestrictedTo }
+
+// sight returns what the store shows to the caller.
+func (c Caller) sight() store.Sight {
+	return store.Restricted(c.Restriction(), c.May(sheaf.BrandingsRead))
+}
+
 // May reports whether the caller has the scope. A key has the scopes that it was granted, a member
 // those of the role.
 func (c Caller) May(s sheaf.Scope) bool {
@@ -73,7 +84,7 @@ func (c Caller) Authorize(s sheaf.Scope) error {
 	case c.May(s):
 		return nil
 	case c.Role != "":
-		return sheaf.Forbiddenf("a %s of this workspace can read this but not change it: ask an owner to make you an admin", c.Role)
+		return sheaf.Forbiddenf("%s of this workspace can read this but not change it: ask an owner to make you %s", c.Role.Phrase(), sheaf.LowestRole(s).Phrase())
 	}
 	return sheaf.Forbiddenf("this key lacks the scope %s: use a key that has it, or create one with it", s)
 }
@@ -104,6 +115,14 @@ func scope(all ...sheaf.Scope) need {
 
 // owner requires an owner of the workspace.
 func owner(c Caller) error { return c.AuthorizeOwner() }
+
+// plans requires an owner of the workspace, on a server whose owners change plans.
+func (a *App) plans(c Caller) error {
+	if err := c.AuthorizeOwner(); err != nil || !a.fixedPlans {
+		return err
+	}
+	return sheaf.Forbiddenf("on this server only its operator changes plans: ask the operator")
+}
 
 // member requires a signed-in person, in any role. A key gets the same refusal as from every other
 // method about members.
@@ -137,7 +156,7 @@ func read[T any](ctx context.Context, a *App, c Caller, needs need, act func(r *
 	if err := needs(c); err != nil {
 		return out, err
 	}
-	err = a.store.ReadIn(ctx, c.Workspace, func(r *store.Reader) (err error) {
+	err = a.store.ReadIn(ctx, c.Workspace, c.sight(), func(r *store.Reader) (err error) {
 		out, err = act(r)
 		return err
 	})
@@ -158,7 +177,7 @@ func write[T any](ctx context.Context, a *App, c Caller, needs need, fault error
 			return out, err
 		}
 	}
-	err = a.store.WriteIn(ctx, c.Workspace, func(tx *store.Tx) (err error) {
+	err = a.store.WriteIn(ctx, c.Workspace, c.sight(), func(tx *store.Tx) (err error) {
 		out, err = perform(tx, a, c, needs, act)
 		return err
 	})
@@ -190,7 +209,7 @@ func (w *work) authorizeStored(needs need) error {
 	if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
 		return err
 	}
-	if err != nil || !k.Live(w.now) {
+	if err != nil || !k.Live(w.now) || !k.Takes(c.Key.Rotation, w.now) {
 		return errNoKey
 	}
 	c.Key = k
@@ -205,7 +224,7 @@ func readUnasked[T any](ctx context.Context, a *App, act func(r *store.Reader) (
 
 // readPart is readUnasked with a share of the connections of its own, which `part` names.
 func readPart[T any](ctx context.Context, a *App, part string, act func(r *store.Reader) (T, error)) (out T, err error) {
-	err = a.store.ReadIn(ctx, sheaf.WorkspaceID(part), func(r *store.Reader) (err error) {
+	err = a.store.ReadIn(ctx, sheaf.WorkspaceID(part), store.Everything, func(r *store.Reader) (err error) {
 		out, err = act(r)
 		return err
 	})
@@ -227,7 +246,7 @@ func (a *App) writeUnasked(ctx context.Context, act func(tx *store.Tx) error) er
 // began, possibly in a process that is gone. It must not decide anything that a caller could decide
 // otherwise.
 func conclude[T any](ctx context.Context, a *App, ws sheaf.WorkspaceID, act func(w *work) (T, error)) (out T, err error) {
-	err = a.store.WriteIn(ctx, ws, func(tx *store.Tx) (err error) {
+	err = a.store.WriteIn(ctx, ws, store.Everything, func(tx *store.Tx) (err error) {
 		out, err = perform(tx, a, Caller{Workspace: ws}, nil, act)
 		return err
 	})
@@ -236,7 +255,7 @@ func conclude[T any](ctx context.Context, a *App, ws sheaf.WorkspaceID, act func
 
 // operate is write for the operator.
 func operate[T any](ctx context.Context, o Operator, ws sheaf.WorkspaceID, act func(w *work) (T, error)) (out T, err error) {
-	err = o.app.store.WriteIn(ctx, ws, func(tx *store.Tx) (err error) {
+	err = o.app.store.WriteIn(ctx, ws, store.Everything, func(tx *store.Tx) (err error) {
 		out, err = perform(tx, o.app, Caller{Workspace: ws}, nil, act)
 		return err
 	})

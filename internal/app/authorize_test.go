@@ -29,7 +29,7 @@ func TestGate_IsAskedFirst(t *testing.T) {
 		}
 		methods++
 		for who, c := range callers {
-			if name == "Me" && c.Key.ID != "" || name == "Members" && c.Role != "" || name == "RemoveMember" && c.Role != "" {
+			if name == "Me" && c.Key.ID != "" || name == "Members" && c.Role != "" || (name == "RemoveMember" || name == "Erased") && c.Role != "" {
 				continue // any key may ask who it is; any member may list the members, and leave
 			}
 			args := []reflect.Value{reflect.ValueOf(t.Context()), reflect.ValueOf(c)}
@@ -86,5 +86,56 @@ func TestGate_IsAskedAgainInsideTheTransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantKind(t, "a plan without keys", create(good), sheaf.Forbidden)
+	})
+}
+
+// D207: a caller with a secret that was replaced is refused inside the transaction, unless its grace
+// lasts.
+func TestGate_ASecretThatWasReplaced(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		ws, err := a.Operator().CreateWorkspace(t.Context(), NewWorkspace{Name: "x", Plan: sheaf.Pro})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := a.Operator().CreateKey(t.Context(), ws.ID, NewKey{Name: "k", Scopes: sheaf.AllScopes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		with := func(secret string) Caller {
+			t.Helper()
+			c, err := a.Authenticate(t.Context(), secret)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return Caller{Workspace: c.Workspace, User: c.Key.UserID, Key: c.Key}
+		}
+		create := func(c Caller) error {
+			_, err := a.CreateProject(t.Context(), c, sheaf.ProjectChange{Name: sheaf.Some("p")})
+			return err
+		}
+		rotate := func(c Caller, grace time.Duration) string {
+			t.Helper()
+			k, err := a.RotateKey(t.Context(), c, k.ID, grace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return *k.Secret
+		}
+		first := with(*k.Secret)
+		second := with(rotate(first, time.Hour))
+		old := with(*k.Secret)
+		for what, c := range map[string]Caller{"found before": first, "found in the grace": old, "new": second} {
+			if err := create(c); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		*now = now.Add(time.Hour)
+		wantKind(t, "after the grace", create(first), sheaf.Unauthorized)
+		wantKind(t, "after the grace, found in it", create(old), sheaf.Unauthorized)
+		third := with(rotate(second, 0))
+		wantKind(t, "without a grace", create(second), sheaf.Unauthorized)
+		if err := create(third); err != nil {
+			t.Error(err)
+		}
 	})
 }

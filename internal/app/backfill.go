@@ -74,9 +74,21 @@ func (w *work) backfill(s *sheaf.Subscription, in Backfill, first, last int64) (
 	if err != nil {
 		return 0, err
 	}
+	// The log of the subscription's restriction says which events it covers.
+	var noted map[int64]bool
+	filtered := *s
+	if to := s.Restriction; to != nil {
+		if noted, err = w.Noted(w.ws.ID, to.Number, first, last); err != nil {
+			return 0, err
+		}
+		filtered.Restriction = nil
+	}
 	var numbers []int64
 	for i := range events {
 		e := &events[i]
+		if s.Restriction != nil && !noted[e.Number] {
+			continue
+		}
 		if e.At.Before(in.Since) || in.Until != nil && !e.At.Before(*in.Until) || !s.Wants(e.Type) {
 			continue
 		}
@@ -85,7 +97,7 @@ func (w *work) backfill(s *sheaf.Subscription, in Backfill, first, last int64) (
 				return 0, err
 			}
 		}
-		if s.Gets(e) {
+		if filtered.Gets(e) {
 			numbers = append(numbers, e.Number)
 		}
 	}

@@ -283,6 +283,9 @@ func (w *work) projectOperation(o sheaf.BatchOperation, out *sheaf.BatchResult) 
 		if err := o.Match.Check(p.Revision); err != nil {
 			return err
 		}
+		if err := w.mayRemoveProject(p); err != nil {
+			return err
+		}
 		return w.removeProject(p)
 	}
 	out.ID, out.Record, out.Revision = string(p.ID), &p, p.Revision
@@ -304,6 +307,9 @@ func (w *work) folderOperation(o sheaf.BatchOperation, out *sheaf.BatchResult) (
 			return err
 		}
 		if err := o.Match.Check(f.Revision); err != nil {
+			return err
+		}
+		if err := w.mayRemoveFolder(f); err != nil {
 			return err
 		}
 		_, err = w.removeFolders(id, math.MaxInt64)

@@ -49,13 +49,16 @@ func brakesFor(user sheaf.UserID, in SignIn) brakes {
 	if user == "" {
 		// Folded as the store looks it up: two spellings of an address share a brake, whether or
 		// not a user has it.
-		account = "email " + shortHash([]byte(store.Fold(in.Email)))
+		account = emailBrake(in.Email)
 	}
 	return brakes{
 		own:     []brake{{name: account + " from " + in.Address, free: 5, most: 15 * time.Minute}, {name: "address " + in.Address, free: 20, most: 15 * time.Minute}},
 		account: &brake{name: account, free: 50, most: time.Minute, leak: time.Minute},
 	}
 }
+
+// emailBrake returns the name of the brake for an e-mail that no user has.
+func emailBrake(email string) string { return "email " + shortHash([]byte(store.Fold(email))) }
 
 // brakesOf returns the brakes for a browser in which the person is signed in or signed in before.
 // No one else can slow it down.

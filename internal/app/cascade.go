@@ -96,7 +96,7 @@ func (a *App) cascade(ctx context.Context, c Caller, needs need, act func(w *wor
 	write := a.store.WriteIn
 	for at := light; ; {
 		var did progress
-		err := write(ctx, c.Workspace, func(tx *store.Tx) (err error) {
+		err := write(ctx, c.Workspace, c.sight(), func(tx *store.Tx) (err error) {
 			did, err = perform(tx, a, c, needs, func(w *work) (progress, error) { return act(w, at) })
 			return err
 		})
@@ -137,7 +137,7 @@ func writeWhole[T any](ctx context.Context, a *App, c Caller, needs need, fault 
 		return out, err
 	}
 	defer leave()
-	err = a.store.WriteHeavyIn(ctx, c.Workspace, func(tx *store.Tx) (err error) {
+	err = a.store.WriteHeavyIn(ctx, c.Workspace, c.sight(), func(tx *store.Tx) (err error) {
 		out, err = perform(tx, a, c, needs, func(w *work) (T, error) { return act(w, heavy) })
 		return err
 	})

@@ -67,6 +67,9 @@ func (w *work) createDocument(in sheaf.DocumentChange, text store.Text) (sheaf.D
 	if err := checkNewDocument(in); err != nil {
 		return d, err
 	}
+	if err := w.mayName(nil, in.Content); err != nil {
+		return d, err
+	}
 	if err := w.mayShow(nil, d, in.Content); err != nil {
 		return d, err
 	}
@@ -101,15 +104,17 @@ func (w *work) documentIsOnly(d sheaf.Document) error {
 	if d.ExternalID == nil {
 		return nil
 	}
-	holder, found, err := w.DocumentWith(w.ws.ID, *d.ExternalID)
-	switch {
-	case err != nil || !found || holder.ID == d.ID:
+	holder, found, err := w.Unrestricted().DocumentWith(w.ws.ID, *d.ExternalID)
+	if err != nil || !found || holder.ID == d.ID {
 		return err
-	case holder.Deleted != nil:
+	}
+	_, unseen := w.AnyDocument(w.ws.ID, holder.ID)
+	switch {
+	case unseen == nil && holder.Deleted != nil:
 		return sheaf.Conflictf("external_id %q belongs to the deleted document %s: restore it, delete it for good, or choose another external_id",
 			sheaf.Clip(*d.ExternalID), holder.ID)
 	}
-	return externalIDTaken("document", *d.ExternalID, string(holder.ID))
+	return externalIDTaken("document", *d.ExternalID, string(holder.ID), unseen)
 }
 
 // PutDocument upserts the document with that external id. If it exists, it is changed as by
@@ -153,7 +158,7 @@ func checkNewDocument(in sheaf.DocumentChange) error {
 
 func (w *work) projectExists(id *sheaf.ProjectID) error {
 	if id == nil {
-		return nil
+		return w.outside("document", "project_id")
 	}
 	return w.CheckProject(w.ws.ID, *id)
 }
@@ -207,6 +212,9 @@ func (w *work) applyToDocument(before sheaf.Document, in sheaf.DocumentChange, t
 	}
 	if d.Deleted != nil {
 		d.Deleted, d.Deletion = nil, 0 // alone, without those that were deleted with it
+	}
+	if err := w.mayName(&before, in.Content); err != nil {
+		return before, err
 	}
 	if err := w.mayShow(&before, d, in.Content); err != nil {
 		return before, err

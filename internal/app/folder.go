@@ -40,6 +40,9 @@ func (w *work) createFolder(in sheaf.FolderChange) (f sheaf.Folder, err error) {
 	if err := firstMissing(err, fault); err != nil {
 		return f, err
 	}
+	if err := w.mayPlaceFolder(sheaf.Folder{}, f); err != nil {
+		return f, err
+	}
 	if err := w.folderIsOnly(f); err != nil {
 		return f, err
 	}
@@ -103,9 +106,10 @@ func (w *work) folderIsOnly(f sheaf.Folder) error {
 	if f.ExternalID == nil {
 		return nil
 	}
-	holder, found, err := w.FolderWith(w.ws.ID, *f.ExternalID)
+	holder, found, err := w.Unrestricted().FolderWith(w.ws.ID, *f.ExternalID)
 	if err == nil && found && holder.ID != f.ID {
-		err = externalIDTaken("folder", *f.ExternalID, string(holder.ID))
+		_, unseen := w.Folder(w.ws.ID, holder.ID)
+		err = externalIDTaken("folder", *f.ExternalID, string(holder.ID), unseen)
 	}
 	return err
 }
@@ -182,6 +186,9 @@ func (w *work) replaceFolder(before sheaf.Folder, in sheaf.FolderChange, match s
 	if in.EntityType.Set && in.EntityType.Value != string(before.EntityType) {
 		return before, sheaf.InvalidField("entity_type", "entity_type of a folder cannot be changed: this one is of type %s; leave it out, or create another folder", before.EntityType)
 	}
+	if err := w.mayPlaceFolder(before, f); err != nil {
+		return before, err
+	}
 	if err := w.folderIsOnly(f); err != nil {
 		return before, err
 	}
@@ -228,6 +235,9 @@ func (w *work) moveFolder(id sheaf.FolderID, parent *sheaf.FolderID, match sheaf
 	}
 	moved := before
 	moved.ParentID, moved.Depth = parent, depth
+	if err := w.mayPlaceFolder(before, moved); err != nil {
+		return before, err
+	}
 	return w.changeTree(before, moved, tree)
 }
 
@@ -256,6 +266,9 @@ func (w *work) depthOfMoved(top sheaf.Folder, tree store.TreeSize, parent *sheaf
 // get another depth, which is derived and has no event. If they are too many for a light write,
 // changeTree returns errHeavy.
 func (w *work) changeTree(before, top sheaf.Folder, tree store.TreeSize) (sheaf.Folder, error) {
+	if err := w.mayShowFolder(before, top); err != nil {
+		return before, err
+	}
 	by := top.Depth - before.Depth
 	if by != 0 && w.light && tree.Folders > lightRows {
 		return top, errHeavy
@@ -267,9 +280,9 @@ func (w *work) changeTree(before, top sheaf.Folder, tree store.TreeSize) (sheaf.
 	return top, w.DeepenFolders(w.ws.ID, top.ID, by)
 }
 
-// DeleteFolder deletes the folder and all folders below it. Their projects or brandings move to the
-// root level; no document changes. If there are more than 2,000 of them, they move first, in
-// chunks, and the folder goes with the last chunk.
+// DeleteFolder deletes the folder and all folders below it, with their shares. Their projects or
+// brandings move to the root level; no document changes. If there are more than 2,000 of these and
+// the shares, they go first, in chunks, and the folder goes with the last chunk.
 func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, match sheaf.Match) error {
 	return a.cascade(ctx, c, scope(sheaf.ProjectsWrite), func(w *work, at stage) (progress, error) {
 		top, err := w.Folder(w.ws.ID, id)
@@ -279,17 +292,24 @@ func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, mat
 		if err := at.match(match, top.Revision); err != nil {
 			return nothing, err
 		}
+		if err := w.mayRemoveFolder(top); err != nil {
+			return nothing, err
+		}
 		size, err := w.TreeSize(w.ws.ID, id)
 		if err != nil {
 			return nothing, err
 		}
-		most := w.portion(at, max(size.Folders, size.Filed))
+		shares, err := w.sharesBelow(top)
+		if err != nil {
+			return nothing, err
+		}
+		most := w.portion(at, max(size.Folders, size.Filed+shares))
 		switch {
 		case most == 0:
 			return nothing, nil
-		case size.Filed > most:
-			moved, err := w.emptyFolders(top, most)
-			if err == nil && moved == 0 {
+		case size.Filed+shares > most:
+			changed, err := w.emptyFolders(top, most)
+			if err == nil && changed == 0 {
 				err = fmt.Errorf("folder %s counts %d %ss below it that are not there: see what sheaf doctor says", id, size.Filed, top.EntityType)
 			}
 			return part, err
@@ -298,20 +318,47 @@ func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, mat
 	})
 }
 
-// emptyFolders moves at most `most` projects or brandings in the tree to the root level, and
-// returns their number.
-func (w *work) emptyFolders(top sheaf.Folder, most int64) (moved int64, err error) {
-	filed, err := w.FiledFolders(w.ws.ID, top.ID, most)
+// sharesBelow counts the shares of a folder and of all folders below it, as far as needed to decide
+// how many transactions a deletion takes.
+func (w *work) sharesBelow(top sheaf.Folder) (int64, error) {
+	if w.ws.Shares == 0 {
+		return 0, nil
+	}
+	return w.CountSharesBelow(w.ws.ID, top.ID, w.app.cascades.Whole+1)
+}
+
+// emptyFolders deletes shares of the folders in the tree, and then moves projects or brandings in
+// them to the root level, at most `most` of both. It returns their number.
+func (w *work) emptyFolders(top sheaf.Folder, most int64) (changed int64, err error) {
+	shared, err := w.sharedFolders(top, most)
 	if err != nil {
 		return 0, err
 	}
-	for _, f := range filed {
-		n, err := w.emptyFolder(f, top.EntityType, most-moved)
-		if moved += n; err != nil || moved == most {
-			return moved, err
+	for _, f := range shared {
+		n, err := w.unshare(sheaf.ShareOfFolder, string(f), most-changed)
+		if changed += n; err != nil || changed == most {
+			return changed, err
 		}
 	}
-	return moved, nil
+	filed, err := w.FiledFolders(w.ws.ID, top.ID, most)
+	if err != nil {
+		return changed, err
+	}
+	for _, f := range filed {
+		n, err := w.emptyFolder(f, top.EntityType, most-changed)
+		if changed += n; err != nil || changed == most {
+			return changed, err
+		}
+	}
+	return changed, nil
+}
+
+// sharedFolders returns at most `most` folders of the tree that have shares.
+func (w *work) sharedFolders(top sheaf.Folder, most int64) ([]sheaf.FolderID, error) {
+	if w.ws.Shares == 0 {
+		return nil, nil
+	}
+	return w.SharedFolders(w.ws.ID, top.ID, most)
 }
 
 // emptyFolder moves at most `most` projects or brandings directly in the folder to the root level,
@@ -355,13 +402,14 @@ func (w *work) removeFolders(top sheaf.FolderID, most int64) (progress, error) {
 			return nothing, err
 		}
 		for _, f := range page {
-			if err := w.removeFolder(f); err != nil {
+			ended, err := w.removeFolder(f)
+			if err != nil {
 				return nothing, err
 			}
 			if f.ID == top {
 				return all, nil
 			}
-			if most -= 1 + f.Filed(); most <= 0 {
+			if most -= 1 + f.Filed() + ended; most <= 0 {
 				break
 			}
 		}
@@ -369,15 +417,22 @@ func (w *work) removeFolders(top sheaf.FolderID, most int64) (progress, error) {
 	return part, nil
 }
 
-func (w *work) removeFolder(f sheaf.Folder) error {
+// removeFolder deletes a folder without folders in it, with its shares. What is in it moves to the
+// root level. It returns the number of shares.
+func (w *work) removeFolder(f sheaf.Folder) (ended int64, err error) {
+	if w.ws.Shares > 0 {
+		if ended, err = w.unshare(sheaf.ShareOfFolder, string(f.ID), math.MaxInt64); err != nil {
+			return ended, err
+		}
+	}
 	if f.Filed() > 0 {
 		if _, err := w.emptyFolder(f.ID, f.EntityType, math.MaxInt64); err != nil {
-			return err
+			return ended, err
 		}
 	}
 	w.emit(sheaf.FolderDeleted, string(f.ID), &f)
 	if err := w.flush(); err != nil {
-		return err
+		return ended, err
 	}
-	return w.DeleteFolder(w.ws.ID, f.ID)
+	return ended, w.DeleteFolder(w.ws.ID, f.ID)
 }

@@ -131,6 +131,7 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 			shares = append(shares, sheaf.ShareID(b.ID))
 			projects = append(projects, sheaf.ProjectID(b.Share.ResourceID.Value))
 			documents = append(documents, sheaf.DocumentID(b.Share.ResourceID.Value))
+			folders = append(folders, sheaf.FolderID(b.Share.ResourceID.Value))
 		}
 	}
 	if err := learn(im.folders, im.ws.ID, folders, r.FoldersByID); err != nil {
@@ -182,7 +183,7 @@ func hold[ID ~string](holders map[string]ID, noun string, externalID *string, id
 		return nil
 	}
 	if holder, held := holders[*externalID]; held && holder != id {
-		return externalIDTaken(noun, *externalID, string(holder))
+		return externalIDTaken(noun, *externalID, string(holder), nil)
 	}
 	holders[*externalID] = id
 	return nil

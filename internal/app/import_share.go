@@ -22,12 +22,8 @@ func (im *importing) acceptShare(r ImportRecord) error {
 		return nil
 	}
 	s := in.Apply(sheaf.Share{ID: id, ResourceType: sheaf.Shareable(in.ResourceType.Value), ResourceID: in.ResourceID.Value, Revision: 1})
-	known := im.documents[sheaf.DocumentID(s.ResourceID)]
-	if s.ResourceType == sheaf.ShareOfProject {
-		known = im.projects[sheaf.ProjectID(s.ResourceID)]
-	}
-	if !known {
-		return notEarlier("resource_id", string(s.ResourceType), s.ResourceID)
+	if err := im.shareableKnown(s); err != nil {
+		return err
 	}
 	if s.BrandingID != nil && !im.brandings[*s.BrandingID] {
 		return notEarlier("branding_id", "branding", string(*s.BrandingID))
@@ -46,5 +42,23 @@ func (im *importing) acceptShare(r ImportRecord) error {
 	im.out.Added.Shares++
 	im.newShares = append(im.newShares, &s)
 	im.created = append(im.created, creation{sheaf.ShareCreated, r.ID, &s})
+	return nil
+}
+
+// shareableKnown returns Invalid unless what s shows is in the workspace or was accepted.
+func (im *importing) shareableKnown(s sheaf.Share) error {
+	known := im.documents[sheaf.DocumentID(s.ResourceID)]
+	switch s.ResourceType {
+	case sheaf.ShareOfFolder:
+		if f, found := im.folders[sheaf.FolderID(s.ResourceID)]; found {
+			return folderIsShareable(f)
+		}
+		known = false
+	case sheaf.ShareOfProject:
+		known = im.projects[sheaf.ProjectID(s.ResourceID)]
+	}
+	if !known {
+		return notEarlier("resource_id", string(s.ResourceType), s.ResourceID)
+	}
 	return nil
 }

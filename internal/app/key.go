@@ -43,17 +43,31 @@ type NewKey struct {
 	Name      string
 	Scopes    sheaf.Scopes
 	ExpiresAt *time.Time // nil: never
+	// OfWorkspace makes a key that stays when the user leaves.
+	OfWorkspace bool
+	// RestrictTo limits the key to these records; nil: the whole workspace.
+	RestrictTo *RestrictTo
 }
 
 // check returns the first error of the fields.
 func (k NewKey) check(now time.Time) error {
-	if err := k.checkName(); err != nil {
+	if err := firstError(k.checkName(), k.checkRestriction()); err != nil {
 		return err
 	}
 	return k.checkExpiry(now)
 }
 
 func (k NewKey) checkName() error { return sheaf.CheckName("name", k.Name, sheaf.MaxKeyName) }
+
+// checkRestriction returns Invalid for a restriction that names nothing or too much, or that does not
+// go with the scopes.
+func (k NewKey) checkRestriction() error {
+	if k.RestrictTo == nil {
+		return nil
+	}
+	to := sheaf.Restriction{Projects: k.RestrictTo.Projects, Folders: k.RestrictTo.Folders}
+	return firstError(to.Check(), to.CheckScopes(k.Scopes))
+}
 
 // checkExpiry refuses an expiry in the past.
 func (k NewKey) checkExpiry(now time.Time) error {
@@ -65,15 +79,17 @@ func (k NewKey) checkExpiry(now time.Time) error {
 
 // CreateKey creates a key for the caller's user. It grants only scopes that the caller has, and no
 // later expiry than the caller's own (Forbidden). The plan limits how many live keys there are
-// (KEY_LIMIT_REACHED) and how many are created in an hour (RateLimited).
+// (KEY_LIMIT_REACHED) and how many are created in an hour (RateLimited). A person can create a key
+// that belongs to the workspace; what such a key creates belongs to the workspace too.
 func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey, error) {
-	fault := firstError(in.checkName(), in.checkGrant(c))
+	fault := firstError(in.checkName(), in.checkRestriction(), in.checkGrant(c))
 	return write(ctx, a, c, scope(sheaf.KeysWrite), fault, func(w *work) (sheaf.NewKey, error) {
 		// Checked here and not before: if the request is repeated after the key expired, it still
 		// gets its first answer.
 		if err := in.checkExpiry(w.now); err != nil {
 			return sheaf.NewKey{}, err
 		}
+		in.OfWorkspace = in.OfWorkspace || c.Key.OfWorkspace
 		return w.makeKey(c.User, in)
 	})
 }
@@ -81,6 +97,9 @@ func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey,
 // checkGrant returns Forbidden unless the caller has every scope of the new key. If the caller's
 // own key expires, the new one must not expire later.
 func (k NewKey) checkGrant(c Caller) error {
+	if k.OfWorkspace && c.Key.ID != "" && !c.Key.OfWorkspace {
+		return sheaf.Forbiddenf("owner: a user's key cannot make a key of the workspace: use the console or the command line")
+	}
 	for _, s := range k.Scopes {
 		if !c.May(s) {
 			return sheaf.Forbiddenf("scopes: this key lacks %s itself, so it cannot grant it: leave it out, or use a key that has it", s)
@@ -94,6 +113,10 @@ func (k NewKey) checkGrant(c Caller) error {
 
 // makeKey adds a key within the plan's limits.
 func (w *work) makeKey(user sheaf.UserID, in NewKey) (sheaf.NewKey, error) {
+	to, err := w.restriction(in.RestrictTo)
+	if err != nil {
+		return sheaf.NewKey{}, err
+	}
 	live, err := w.LiveKeys(w.ws.ID, w.now)
 	if err != nil {
 		return sheaf.NewKey{}, err
@@ -107,7 +130,7 @@ func (w *work) makeKey(user sheaf.UserID, in NewKey) (sheaf.NewKey, error) {
 	secret := sheaf.NewSecretKey(w.app.random)
 	hash, _ := sheaf.HashKey(secret)
 	k := sheaf.Key{ID: sheaf.KeyID(w.app.newID()), Name: in.Name, Prefix: sheaf.KeyHint(secret), Scopes: in.Scopes,
-		UserID: user, ExpiresAt: in.ExpiresAt, CreatedAt: w.now, Number: w.nextNumber()}
+		UserID: user, ExpiresAt: in.ExpiresAt, CreatedAt: w.now, Number: w.nextNumber(), OfWorkspace: in.OfWorkspace, RestrictedTo: to}
 	return sheaf.NewKey{Key: k, Secret: &secret}, w.InsertKey(w.ws.ID, k, hash)
 }
 
@@ -142,11 +165,63 @@ func keyLimitText(p sheaf.Plan, most int) string {
 	return fmt.Sprintf("the %s plan allows %d API keys: revoke one, or upgrade the plan", p, most)
 }
 
+// RotateKey gives a live key a new secret and returns it, once. For the time `grace`, the present
+// secret works too; any older one ends. The caller needs what creating such a key would need
+// (Forbidden). It returns NotFound for a key that is revoked or expired.
+func (a *App) RotateKey(ctx context.Context, c Caller, id sheaf.KeyID, grace time.Duration) (sheaf.NewKey, error) {
+	return write(ctx, a, c, scope(sheaf.KeysWrite), nil, func(w *work) (sheaf.NewKey, error) {
+		k, err := w.Key(w.ws.ID, id)
+		if err != nil {
+			return sheaf.NewKey{}, err
+		}
+		if !k.Live(w.now) {
+			return sheaf.NewKey{}, sheaf.Missing("key")
+		}
+		if err := checkRotation(c, k); err != nil {
+			return sheaf.NewKey{}, err
+		}
+		return w.app.rotateKey(w.Tx, w.ws.ID, k, grace, w.now)
+	})
+}
+
+// checkRotation returns Forbidden unless the caller could create a key like k.
+func checkRotation(c Caller, k sheaf.Key) error {
+	for _, s := range k.Scopes {
+		if !c.May(s) {
+			return sheaf.Forbiddenf("this key lacks the scope %s, which the key to rotate has: use a key that has it", s)
+		}
+	}
+	own := c.Key.ExpiresAt
+	switch {
+	case own != nil && (k.ExpiresAt == nil || k.ExpiresAt.After(*own)):
+		return sheaf.Forbiddenf("the key to rotate must not expire later than %s, when this key itself expires: use a key that lasts as long", own.Format(sheaf.TimeFormat))
+	case k.OfWorkspace && c.Key.ID != "" && !c.Key.OfWorkspace:
+		return sheaf.Forbiddenf("a user's key cannot rotate a key of the workspace: use that key itself, the console or the command line")
+	}
+	return nil
+}
+
+// rotateKey stores a new secret for the key.
+func (a *App) rotateKey(tx *store.Tx, ws sheaf.WorkspaceID, k sheaf.Key, grace time.Duration, now time.Time) (sheaf.NewKey, error) {
+	secret := sheaf.NewSecretKey(a.random)
+	hash, _ := sheaf.HashKey(secret)
+	k.Prefix, k.OldUntil = sheaf.KeyHint(secret), nil
+	k.Rotation++
+	if grace > 0 {
+		until := now.Add(grace)
+		k.OldUntil = &until
+	}
+	return sheaf.NewKey{Key: k, Secret: &secret}, tx.RotateKey(ws, k.ID, k.Prefix, hash, k.OldUntil)
+}
+
 // RevokeKey revokes a key at once, or returns NotFound.
 func (a *App) RevokeKey(ctx context.Context, c Caller, id sheaf.KeyID) error {
 	c.deletes = true
 	return do(ctx, a, c, scope(sheaf.KeysWrite), nil, func(w *work) error {
-		return w.RevokeKey(w.ws.ID, id, w.now)
+		if err := w.RevokeKey(w.ws.ID, id, w.now); err != nil {
+			return err
+		}
+		return w.endRestrictions()
 	})
 }
 
@@ -154,7 +229,7 @@ func (a *App) RevokeKey(ctx context.Context, c Caller, id sheaf.KeyID) error {
 type Identity struct {
 	Key     sheaf.Key
 	User    sheaf.User
-	Storage sheaf.Storage // storage that the workspace uses and may use
+	Storage *sheaf.Storage // storage that the workspace uses and may use; nil for a restricted key
 }
 
 // Me returns the caller's key and its user. The key is read again, because the caller's copy may be
@@ -167,8 +242,11 @@ func (a *App) Me(ctx context.Context, c Caller) (Identity, error) {
 		if me.User, err = r.User(c.User); err != nil {
 			return me, err
 		}
+		if c.Restriction() != nil {
+			return me, nil
+		}
 		ws, err := r.Workspace(c.Workspace)
-		me.Storage = sheaf.Storage{Used: ws.Used(), Quota: a.quota(ws.Plan)}
+		me.Storage = &sheaf.Storage{Used: ws.Used(), Quota: a.quota(ws.Plan)}
 		return me, err
 	})
 }

@@ -45,6 +45,21 @@ func (a *App) Medium(ctx context.Context, c Caller, id sheaf.MediumID) (sheaf.Me
 	})
 }
 
+// MediumNamedBy returns one medium if the text of the document names it, or NotFound. So the caller
+// need not see the document to which the medium belongs.
+func (a *App) MediumNamedBy(ctx context.Context, c Caller, id sheaf.MediumID, document sheaf.DocumentID) (sheaf.Medium, error) {
+	return read(ctx, a, c, scope(sheaf.MediaRead, sheaf.DocumentsRead), func(r *store.Reader) (sheaf.Medium, error) {
+		d, err := r.DocumentText(c.Workspace, document)
+		if err != nil {
+			return sheaf.Medium{}, err
+		}
+		if !mediaIn(d.Content)[mediaScheme+string(id)] {
+			return sheaf.Medium{}, sheaf.Missing("medium")
+		}
+		return r.Unrestricted().Medium(c.Workspace, id)
+	})
+}
+
 // MediumContent returns one medium with its bytes, which the caller closes, or NotFound.
 func (a *App) MediumContent(ctx context.Context, c Caller, id sheaf.MediumID) (sheaf.Medium, media.Content, error) {
 	m, err := a.Medium(ctx, c, id)
@@ -286,10 +301,11 @@ func (w *work) answeredBefore(once *Once) error {
 	return w.replay()
 }
 
-// documentExists returns NotFound unless the document exists, or id is nil.
+// documentExists returns NotFound unless the document exists, or id is nil. A restricted caller must
+// name one (Forbidden).
 func (w *work) documentExists(id *sheaf.DocumentID) error {
 	if id == nil {
-		return nil
+		return w.outside("file", "document_id")
 	}
 	_, err := w.Document(w.ws.ID, *id)
 	return err
@@ -305,6 +321,11 @@ func (a *App) publishMedium(ctx context.Context, c Caller, m sheaf.Medium) (shea
 		}
 		if err != nil {
 			return m, err
+		}
+		if w.restricted() { // it must still see the document
+			if err := w.documentExists(now.DocumentID); err != nil {
+				return m, err
+			}
 		}
 		// If its document was purged meanwhile, it belongs to none.
 		now.Number, now.CreatedAt = w.nextNumber(), w.now
@@ -322,7 +343,11 @@ func (a *App) ChangeMedium(ctx context.Context, c Caller, id sheaf.MediumID, in 
 		if err != nil {
 			return before, err
 		}
-		if err := firstMissing(w.documentExists(in.DocumentID.Pointer()), match.Check(before.Revision)); err != nil {
+		var nowhere error
+		if in.DocumentID.Set {
+			nowhere = w.documentExists(in.DocumentID.Pointer())
+		}
+		if err := firstMissing(nowhere, match.Check(before.Revision)); err != nil {
 			return before, err
 		}
 		m := in.Apply(before)

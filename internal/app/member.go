@@ -24,9 +24,14 @@ func (a *App) Members(ctx context.Context, c Caller) (Members, error) {
 	})
 }
 
+// Erased returns those of these users that were erased. The console shows them as such.
+func (a *App) Erased(ctx context.Context, c Caller, ids []sheaf.UserID) (map[sheaf.UserID]bool, error) {
+	return read(ctx, a, c, member, func(r *store.Reader) (map[sheaf.UserID]bool, error) { return r.ErasedUsers(ids) })
+}
+
 // SetRole changes a member's role. It also ends what the member created and may no longer create:
-// the invitations of someone who is no longer an owner, the keys of someone who is no longer an
-// admin. It returns NotFound for a user who is not a member, and Conflict if the workspace would
+// the invitations of someone who is no longer an owner, and the keys of someone who becomes an
+// editor or a member, unless they belong to the workspace. It returns NotFound for a user who is not a member, and Conflict if the workspace would
 // have no owner.
 func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.Role, was sheaf.Opt[sheaf.Role]) error {
 	return do(ctx, a, c, owner, nil, func(w *work) error {
@@ -56,10 +61,13 @@ func (w *work) endBeyond(u sheaf.UserID, role sheaf.Role) error {
 	if err := w.DeleteInvitationsBy(w.ws.ID, u); err != nil || role == sheaf.Admin {
 		return err
 	}
-	return w.RevokeKeysOf(w.ws.ID, u, w.now)
+	if err := w.RevokeKeysOf(w.ws.ID, u, w.now); err != nil {
+		return err
+	}
+	return w.endRestrictions()
 }
 
-// RemoveMember ends a membership, the member's keys in this workspace and the invitations that they
+// RemoveMember ends a membership, the member's own keys in this workspace and the invitations that they
 // created. Owners may remove anyone, others only themselves. It returns Conflict for the last
 // owner.
 func (a *App) RemoveMember(ctx context.Context, c Caller, u sheaf.UserID) error {
@@ -99,16 +107,19 @@ func (a *App) RenameWorkspace(ctx context.Context, c Caller, name string, was sh
 	})
 }
 
-// ChangePlan changes the workspace's plan. Only owners may. Records that the new plan does not
-// include are kept, but using them is refused.
+// ChangePlan changes the workspace's plan. Only owners may, and with Config.FixedPlans nobody but the
+// operator. Records that the new plan does not include are kept, but using them is refused.
 func (a *App) ChangePlan(ctx context.Context, c Caller, p sheaf.Plan, was sheaf.Opt[sheaf.Plan]) error {
-	return do(ctx, a, c, owner, nil, func(w *work) error {
+	return do(ctx, a, c, a.plans, nil, func(w *work) error {
 		if err := seen(was, w.ws.Plan); err != nil {
 			return err
 		}
 		return w.SetPlan(w.ws.ID, p)
 	})
 }
+
+// FixedPlans reports whether only the operator changes plans.
+func (a *App) FixedPlans() bool { return a.fixedPlans }
 
 // seen returns PRECONDITION_FAILED if the caller says what the value was before the change, and it
 // is now another. A record of one field needs no revision: its value serves as one.

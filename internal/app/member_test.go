@@ -52,6 +52,15 @@ func wantKind(t *testing.T, what string, err error, want sheaf.Kind) {
 	}
 }
 
+// wantText fails the test unless err has exactly that text.
+func wantText(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+// D166: a role decides what a member may change, and losing the role of an admin ends their keys.
 func TestRoles_GovernTheConsole(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
 		in, _ := ada(t, a)
@@ -67,6 +76,27 @@ func TestRoles_GovernTheConsole(t *testing.T) {
 		wantKind(t, "a member changes", err, sheaf.Forbidden)
 		_, err = a.CreateKey(t.Context(), member, NewKey{Name: "k", Scopes: sheaf.Scopes{sheaf.ProjectsRead}})
 		wantKind(t, "a member makes a key", err, sheaf.Forbidden)
+
+		wantText(t, err, "a member of this workspace can read this but not change it: ask an owner to make you an admin")
+		_, err = a.CreateProject(t.Context(), member, name)
+		wantText(t, err, "a member of this workspace can read this but not change it: ask an owner to make you an editor")
+
+		if err := a.SetRole(t.Context(), owner, member.User, sheaf.Editor, sheaf.Opt[sheaf.Role]{}); err != nil {
+			t.Fatal(err)
+		}
+		editor := member
+		editor.Role = sheaf.Editor
+		if _, err := a.CreateProject(t.Context(), editor, name); err != nil {
+			t.Errorf("an editor changes: %v", err)
+		}
+		if _, err := a.CreateDocument(t.Context(), editor, sheaf.DocumentChange{Title: sheaf.Some("x")}); err != nil {
+			t.Errorf("an editor writes: %v", err)
+		}
+		_, err = a.CreateKey(t.Context(), editor, NewKey{Name: "k", Scopes: sheaf.Scopes{sheaf.ProjectsRead}})
+		wantKind(t, "an editor makes a key", err, sheaf.Forbidden)
+		wantText(t, err, "an editor of this workspace can read this but not change it: ask an owner to make you an admin")
+		_, err = a.PublishEvent(t.Context(), editor, NewEvent{Type: sheaf.GenerationCompleted, ResourceID: "x", Payload: []byte("{}")})
+		wantKind(t, "an editor reports an event", err, sheaf.Forbidden)
 
 		if err := a.SetRole(t.Context(), owner, member.User, sheaf.Admin, sheaf.Opt[sheaf.Role]{}); err != nil {
 			t.Fatal(err)
@@ -88,7 +118,7 @@ func TestRoles_GovernTheConsole(t *testing.T) {
 
 		// What counts is the role that is stored when the change is made, not the role when the
 		// request arrived.
-		if err := a.SetRole(t.Context(), owner, admin.User, sheaf.Member, sheaf.Opt[sheaf.Role]{}); err != nil {
+		if err := a.SetRole(t.Context(), owner, admin.User, sheaf.Editor, sheaf.Opt[sheaf.Role]{}); err != nil {
 			t.Fatal(err)
 		}
 		_, err = a.CreateProject(t.Context(), admin, name)
@@ -347,5 +377,51 @@ func TestInvitation_NotIntoAPersonalWorkspace(t *testing.T) {
 		}
 		_, err = a.Invite(t.Context(), Caller{Workspace: ws.ID, User: ws.Owner, Role: sheaf.Owner}, "eve@example.com", sheaf.Member)
 		wantKind(t, "inviting", err, sheaf.Conflict)
+	})
+}
+
+// D207: a key of the workspace outlives the rights, the membership and the account of its maker. A
+// user's own key does not.
+func TestKey_OfTheWorkspaceOutlivesItsMaker(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		in, _ := ada(t, a)
+		n, _ := signIn(t, a, in)
+		owner := caller(t, a, n.Token)
+		bob := invited(t, a, owner, "bob@example.com", sheaf.Admin)
+		key := func(ofWorkspace bool) string {
+			t.Helper()
+			k, err := a.CreateKey(t.Context(), bob, NewKey{Name: "k", Scopes: sheaf.AllScopes, OfWorkspace: ofWorkspace})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return *k.Secret
+		}
+		use := func(secret string) error {
+			c, err := a.Authenticate(t.Context(), secret)
+			if err != nil {
+				return err
+			}
+			_, err = a.CreateProject(t.Context(), Caller{Workspace: c.Workspace, User: c.Key.UserID, Key: c.Key}, sheaf.ProjectChange{Name: sheaf.Some("p")})
+			return err
+		}
+		own, stays := key(false), key(true)
+		for _, end := range []struct {
+			what string
+			do   func() error
+		}{
+			{"is an editor", func() error {
+				return a.SetRole(t.Context(), owner, bob.User, sheaf.Editor, sheaf.Opt[sheaf.Role]{})
+			}},
+			{"is removed", func() error { return a.RemoveMember(t.Context(), owner, bob.User) }},
+			{"is erased", func() error { _, err := a.Operator().EraseUser(t.Context(), "bob@example.com"); return err }},
+		} {
+			if err := end.do(); err != nil {
+				t.Fatal(err)
+			}
+			wantKind(t, "the own key of somebody who "+end.what, use(own), sheaf.Unauthorized)
+			if err := use(stays); err != nil {
+				t.Errorf("the key of the workspace, when its maker %s: %v", end.what, err)
+			}
+		}
 	})
 }

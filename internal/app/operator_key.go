@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"time"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -48,20 +49,47 @@ func (o Operator) Keys(ctx context.Context, id sheaf.WorkspaceID) ([]sheaf.Key, 
 }
 
 // RevokeKey revokes a live key of any workspace, or returns NotFound.
-func (o Operator) RevokeKey(ctx context.Context, id sheaf.KeyID) (sheaf.Key, error) {
-	var key sheaf.Key
+func (o Operator) RevokeKey(ctx context.Context, id sheaf.KeyID) (key sheaf.Key, err error) {
+	err = o.onKey(ctx, id, func(tx *store.Tx, ws sheaf.WorkspaceID, k sheaf.Key, now time.Time) error {
+		k.RevokedAt = &now
+		key = k
+		return tx.RevokeKey(ws, id, now)
+	})
+	return key, err
+}
+
+// RotateKey gives a live key of any workspace a new secret, as App.RotateKey does, or returns
+// NotFound.
+func (o Operator) RotateKey(ctx context.Context, id sheaf.KeyID, grace time.Duration) (key sheaf.NewKey, err error) {
+	if grace < 0 || grace > sheaf.MaxKeyGrace || grace%time.Second != 0 {
+		return key, sheaf.Invalidf("the grace must be 0 to %d hours, in whole seconds", sheaf.MaxKeyGrace/time.Hour)
+	}
+	err = o.onKey(ctx, id, func(tx *store.Tx, ws sheaf.WorkspaceID, k sheaf.Key, now time.Time) (err error) {
+		key, err = o.app.rotateKey(tx, ws, k, grace, now)
+		return err
+	})
+	return key, err
+}
+
+// onKey runs act on a live key of any workspace, under the lock of its workspace.
+func (o Operator) onKey(ctx context.Context, id sheaf.KeyID, act func(tx *store.Tx, ws sheaf.WorkspaceID, k sheaf.Key, now time.Time) error) error {
 	err := o.app.writeUnasked(ctx, func(tx *store.Tx) error {
-		ws, k, err := tx.KeyByID(id)
+		ws, _, err := tx.KeyByID(id)
 		if err != nil {
 			return err
 		}
 		if _, err := tx.LockWorkspace(ws); err != nil {
 			return err
 		}
+		k, err := tx.Key(ws, id) // again: it may have changed before the lock
+		if err != nil {
+			return err
+		}
 		now := o.app.now()
-		k.RevokedAt = &now
-		key = k
-		return tx.RevokeKey(ws, id, now)
+		if !k.Live(now) {
+			return sheaf.Missing("key")
+		}
+		return act(tx, ws, k, now)
 	})
-	return key, forOperator(err, "key", string(id), "it never was, has expired, or is revoked already; sheaf key list shows the live ones")
+	return forOperator(err, "key", string(id), "it never was, has expired, or is revoked already; sheaf key list shows the live ones")
 }

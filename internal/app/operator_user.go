@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -42,6 +44,99 @@ func (o Operator) SetPassword(ctx context.Context, email, password string) (shea
 func (o Operator) User(ctx context.Context, email string) (sheaf.User, error) {
 	u, err := readUnasked(ctx, o.app, func(r *store.Reader) (sheaf.User, error) { return r.UserByEmail(email) })
 	return u, forOperator(err, "user", email, "make one with sheaf workspace create --owner-email")
+}
+
+// EraseUser ends the memberships of the user with that e-mail, revokes the keys of the user, and
+// overwrites the name, the e-mail and everything else that tells who the user was. The id stays in what
+// the user wrote. It returns NotFound, and Conflict if the user is the last owner of a workspace.
+func (o Operator) EraseUser(ctx context.Context, email string) (sheaf.User, error) {
+	var user sheaf.User
+	err := o.app.writeUnasked(ctx, func(tx *store.Tx) error {
+		u, err := tx.UserByEmail(email)
+		if err != nil {
+			return err
+		}
+		memberships, err := tx.Memberships(u.ID)
+		if err != nil {
+			return err
+		}
+		now := o.app.now()
+		for _, id := range inOrderOfID(memberships) {
+			if err := leave(tx, id, u.ID, now); err != nil {
+				return err
+			}
+		}
+		// The user is locked after the workspaces, as when a person joins one.
+		if u, err = tx.LockUser(u.ID); err != nil {
+			return err
+		}
+		left, err := tx.Memberships(u.ID)
+		if err == nil && (len(left) > 0 || u.ErasedAt != nil) {
+			err = sheaf.Conflictf("the user joined a workspace, or was erased, at the same moment: repeat the command")
+		}
+		if err != nil {
+			return err
+		}
+		if err := forgetBrakes(tx, u); err != nil {
+			return err
+		}
+		user = u
+		user.Email, user.Name, user.PasswordHash, user.ErasedAt = nil, sheaf.ErasedUser, "", &now
+		return tx.EraseUser(u, now)
+	})
+	return user, forOperator(err, "user", email, "sheaf user list shows them all")
+}
+
+// inOrderOfID returns the ids of the workspaces, in the order in which transactions lock them.
+func inOrderOfID(all []sheaf.Membership) []sheaf.WorkspaceID {
+	ids := make([]sheaf.WorkspaceID, len(all))
+	for i := range all {
+		ids[i] = all[i].Workspace.ID
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// leave ends a membership and revokes the keys of the user in the workspace, which it locks. It
+// returns Conflict if the workspace would have no owner.
+func leave(tx *store.Tx, id sheaf.WorkspaceID, u sheaf.UserID, now time.Time) error {
+	ws, err := tx.LockWorkspace(id)
+	if err != nil {
+		return err
+	}
+	role, err := tx.Role(id, u)
+	if err != nil {
+		return err
+	}
+	owners, err := tx.Owners(id)
+	if err != nil {
+		return err
+	}
+	if role == sheaf.Owner && owners < 2 {
+		return sheaf.Conflictf("this is the last owner of the workspace %q (%s): make another member an owner first, or delete the workspace", sheaf.Clip(ws.Name), id)
+	}
+	if err := tx.DeleteMember(id, u); err != nil {
+		return err
+	}
+	return tx.RevokeKeysOf(id, u, now)
+}
+
+// forgetBrakes deletes the counts of failed sign-ins for the account, with the addresses from which
+// they came.
+func forgetBrakes(tx *store.Tx, u sheaf.User) error {
+	names := []string{"user " + string(u.ID)}
+	if u.Email != nil {
+		names = append(names, emailBrake(*u.Email))
+	}
+	for _, name := range names {
+		if err := tx.ForgetFailures(name); err != nil {
+			return err
+		}
+		if err := tx.ForgetFailuresFrom(name + " from "); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // UserIn is a user with their memberships, as the command line shows them.

@@ -4,7 +4,8 @@ import "sheaf.dev/internal/sheaf"
 
 // A subscription's filter matches where the event's record is now, or was before the change. The
 // places are read when the event is emitted, in the transaction of the change: a moment later the
-// folder may be gone. If no subscription of the workspace has a filter, they are not read.
+// folder may be gone. If the workspace has neither a subscription with a filter nor a restriction,
+// they are not read. They are read whole: the caller who makes a change need not see all folders above it.
 
 // places caches the folders and projects that this transaction has read: a cascade asks for the
 // same ones a thousand times.
@@ -16,7 +17,7 @@ type places struct {
 // place sets the places of the newest event, whose record is payload. emit returns no error, so an
 // error is kept in w.misplaced and fails the transaction at its end.
 func (w *work) place(payload sheaf.Record) {
-	if w.ws.Filters == 0 || w.misplaced != nil {
+	if w.ws.Filters == 0 && w.ws.Restrictions == 0 || w.misplaced != nil {
 		return
 	}
 	at := &sheaf.Places{}
@@ -46,8 +47,17 @@ func (w *work) addPlaces(at *sheaf.Places, payload sheaf.Record) error {
 		return w.addProject(at, r.ProjectID)
 	case *sheaf.Medium:
 		return w.addDocument(at, r.DocumentID)
+	case *sheaf.Health:
+		if to := r.Restriction; to != nil {
+			at.Restriction = to.Number
+		}
 	case *sheaf.Share:
-		if r.ResourceType == sheaf.ShareOfProject {
+		switch r.ResourceType {
+		case sheaf.ShareOfFolder:
+			at.Resources = append(at.Resources, r.ResourceID)
+			id := sheaf.FolderID(r.ResourceID)
+			return w.addFolder(at, &id)
+		case sheaf.ShareOfProject:
 			at.Resources = append(at.Resources, r.ResourceID)
 			id := sheaf.ProjectID(r.ResourceID)
 			return w.addProject(at, &id)
@@ -78,7 +88,7 @@ func (w *work) addFolder(at *sheaf.Places, id *sheaf.FolderID) error {
 	if !known {
 		for up := id; up != nil; {
 			path = append(path, *up)
-			f, err := w.Folder(w.ws.ID, *up)
+			f, err := w.Unrestricted().Folder(w.ws.ID, *up)
 			if sheaf.KindOf(err) == sheaf.NotFound {
 				break
 			}
@@ -101,7 +111,7 @@ func (w *work) addProject(at *sheaf.Places, id *sheaf.ProjectID) error {
 	at.Projects = append(at.Projects, *id)
 	folder, known := w.places.projects[*id]
 	if !known {
-		p, err := w.Project(w.ws.ID, *id)
+		p, err := w.Unrestricted().Project(w.ws.ID, *id)
 		if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
 			return err
 		}
@@ -117,7 +127,7 @@ func (w *work) addDocument(at *sheaf.Places, id *sheaf.DocumentID) error {
 		return nil
 	}
 	at.Resources = append(at.Resources, string(*id))
-	d, err := w.AnyDocument(w.ws.ID, *id)
+	d, err := w.Unrestricted().AnyDocument(w.ws.ID, *id)
 	if err != nil {
 		if sheaf.KindOf(err) == sheaf.NotFound {
 			return nil

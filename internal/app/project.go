@@ -77,6 +77,11 @@ func (w *work) createProject(in sheaf.ProjectChange) (sheaf.Project, error) {
 	if err := firstMissing(w.mayHoldProjects(p.FolderID), checkNewProject(in)); err != nil {
 		return p, err
 	}
+	if p.FolderID == nil {
+		if err := w.outside("project", "folder_id"); err != nil {
+			return p, err
+		}
+	}
 	if err := w.projectIsOnly(p); err != nil {
 		return p, err
 	}
@@ -103,9 +108,10 @@ func (w *work) projectIsOnly(p sheaf.Project) error {
 	if p.ExternalID == nil {
 		return nil
 	}
-	holder, found, err := w.ProjectWith(w.ws.ID, *p.ExternalID)
+	holder, found, err := w.Unrestricted().ProjectWith(w.ws.ID, *p.ExternalID)
 	if err == nil && found && holder.ID != p.ID {
-		err = externalIDTaken("project", *p.ExternalID, string(holder.ID))
+		_, unseen := w.Project(w.ws.ID, holder.ID)
+		err = externalIDTaken("project", *p.ExternalID, string(holder.ID), unseen)
 	}
 	return err
 }
@@ -194,7 +200,13 @@ func (w *work) changeProject(before sheaf.Project, in sheaf.ProjectChange, match
 	if sheaf.SameFields(&before, &p) {
 		return before, nil
 	}
+	if err := w.mayFile(before, p); err != nil {
+		return before, err
+	}
 	if err := p.Metadata.Check(); err != nil {
+		return before, err
+	}
+	if err := w.mayShowProject(before, p); err != nil {
 		return before, err
 	}
 	if err := w.projectIsOnly(p); err != nil {
@@ -216,6 +228,9 @@ func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, m
 			return nothing, err
 		}
 		if err := at.match(match, p.Revision); err != nil {
+			return nothing, err
+		}
+		if err := w.mayRemoveProject(p); err != nil {
 			return nothing, err
 		}
 		n, err := w.sizeOfProject(id)

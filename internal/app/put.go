@@ -22,7 +22,13 @@ func checkPut(externalID string, field *sheaf.Opt[string]) error {
 }
 
 // externalIDTaken returns the refusal of an external id that another record of the same kind has.
-func externalIDTaken(noun, externalID, holder string) error {
+func externalIDTaken(noun, externalID, holder string, unseen error) error {
+	if unseen != nil {
+		if sheaf.KindOf(unseen) != sheaf.NotFound {
+			return unseen
+		}
+		return sheaf.Conflictf("external_id %q is taken: choose another external_id", sheaf.Clip(externalID))
+	}
 	return sheaf.Conflictf("external_id %q belongs to the %s %s: change that one, or choose another external_id", sheaf.Clip(externalID), noun, holder)
 }
 

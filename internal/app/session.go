@@ -63,9 +63,10 @@ func (a *App) SignIn(ctx context.Context, in SignIn, old string) (NewSession, er
 	return s, err
 }
 
-// samePassword returns Unauthorized if the password was changed after it was compared.
+// samePassword returns Unauthorized if the password was changed after it was compared, or the user was
+// erased. It locks the user until the transaction ends.
 func samePassword(tx *store.Tx, user sheaf.User) error {
-	now, err := tx.User(user.ID)
+	now, err := tx.LockUser(user.ID)
 	if err == nil && now.PasswordHash != user.PasswordHash {
 		err = errSignIn
 	}

@@ -26,7 +26,7 @@ func ada(t *testing.T, a *App) (SignIn, FirstRun) {
 		t.Fatal(err)
 	}
 	in := SignIn{Email: "ada@example.com", Password: testPassword, Address: "192.0.2.1"}
-	if err := a.CompleteSetup(t.Context(), first.Link.Token, in.Email, in.Password); err != nil {
+	if err := a.CompleteSetup(t.Context(), first.Link.Token, SetUp{Name: "Ada", Email: in.Email, Password: in.Password}); err != nil {
 		t.Fatal(err)
 	}
 	return in, first

@@ -119,29 +119,29 @@ func (a *App) CheckSetupLink(ctx context.Context, token string) error {
 	return err
 }
 
-// CompleteSetup uses up the link: it sets the first owner's e-mail and password, and ends every
-// other link. It returns NotFound if the link was used or has expired, and Invalid for a bad e-mail
-// or password.
-func (a *App) CompleteSetup(ctx context.Context, token, email, password string) error {
-	if err := checkEmail(email); err != nil {
-		return err
-	}
-	if err := checkPassword(password); err != nil {
+// SetUp is what the first owner sends to complete the set-up.
+type SetUp struct{ Name, Email, Password string }
+
+// CompleteSetup uses up the link: it sets the first owner's name, e-mail and password, and ends
+// every other link. It returns NotFound if the link was used or has expired, and Invalid for a bad
+// name, e-mail or password.
+func (a *App) CompleteSetup(ctx context.Context, token string, in SetUp) error {
+	if err := firstError(checkPersonName(in.Name), checkEmail(in.Email), checkPassword(in.Password)); err != nil {
 		return err
 	}
 	// Hashing is expensive, so only the holder of a link may cause it.
 	if err := a.CheckSetupLink(ctx, token); err != nil {
 		return err
 	}
-	hash, err := a.hashInLine(ctx, password, a.lines.strangers, "set-up")
+	hash, err := a.hashInLine(ctx, in.Password, a.lines.strangers, "set-up")
 	if err != nil {
 		return err
 	}
-	return a.useSetupLink(ctx, token, email, hash)
+	return a.useSetupLink(ctx, token, in, hash)
 }
 
-// useSetupLink sets the first user's e-mail and password, if the link is still valid.
-func (a *App) useSetupLink(ctx context.Context, token, email, hash string) error {
+// useSetupLink sets the first user's name, e-mail and password, if the link is still valid.
+func (a *App) useSetupLink(ctx context.Context, token string, in SetUp, hash string) error {
 	err := a.writeUnasked(ctx, func(tx *store.Tx) error {
 		if err := a.consumeSetupLink(tx, token); err != nil {
 			return err
@@ -150,7 +150,7 @@ func (a *App) useSetupLink(ctx context.Context, token, email, hash string) error
 		if err != nil {
 			return err
 		}
-		u.Email, u.PasswordHash = &email, hash
+		u.Name, u.Email, u.PasswordHash = in.Name, &in.Email, hash
 		return tx.UpdateUser(u)
 	})
 	if errors.Is(err, store.ErrDuplicate) {

@@ -97,7 +97,7 @@ func TestCompleteSetup_OfManyPostsOneWins(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range errs {
 			wg.Go(func() {
-				errs[i] = a.useSetupLink(t.Context(), first.Link.Token, "ada@example.com", hash)
+				errs[i] = a.useSetupLink(t.Context(), first.Link.Token, SetUp{Name: "Ada", Email: "ada@example.com"}, hash)
 			})
 		}
 		wg.Wait()
@@ -134,7 +134,7 @@ func TestSetupLink_LivesAnHour(t *testing.T) {
 		if err := a.CheckSetupLink(t.Context(), first.Link.Token); sheaf.KindOf(err) != sheaf.NotFound {
 			t.Errorf("after an hour: %v", err)
 		}
-		if err := a.CompleteSetup(t.Context(), first.Link.Token, "ada@example.com", "long enough"); sheaf.KindOf(err) != sheaf.NotFound {
+		if err := a.CompleteSetup(t.Context(), first.Link.Token, SetUp{Name: "Ada", Email: "ada@example.com", Password: "long enough"}); sheaf.KindOf(err) != sheaf.NotFound {
 			t.Errorf("after an hour: %v", err)
 		}
 	})
@@ -151,10 +151,10 @@ func TestCompleteSetup_IsForTheOwnerOfTheFirstRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := a.CompleteSetup(t.Context(), first.Link.Token, "BOB@example.com", "long enough"); sheaf.KindOf(err) != sheaf.Invalid {
+		if err := a.CompleteSetup(t.Context(), first.Link.Token, SetUp{Name: "Ada", Email: "BOB@example.com", Password: "long enough"}); sheaf.KindOf(err) != sheaf.Invalid {
 			t.Errorf("another's e-mail: %v", err)
 		}
-		if err := a.CompleteSetup(t.Context(), first.Link.Token, "ada@example.com", "long enough"); err != nil {
+		if err := a.CompleteSetup(t.Context(), first.Link.Token, SetUp{Name: "Ada", Email: "ada@example.com", Password: "long enough"}); err != nil {
 			t.Errorf("the refused post used up the link: %v", err)
 		}
 		if bob, err := a.Operator().User(t.Context(), "bob@example.com"); err != nil || bob.PasswordHash != "" {

@@ -12,7 +12,7 @@ import (
 // them to create or change one. Otherwise a key could read through a share what it may not read
 // itself.
 func shownBy(kind sheaf.Shareable) sheaf.Scopes {
-	if kind == sheaf.ShareOfProject {
+	if kind == sheaf.ShareOfProject || kind == sheaf.ShareOfFolder {
 		return sheaf.Scopes{sheaf.DocumentsRead, sheaf.MediaRead, sheaf.ProjectsRead}
 	}
 	return sheaf.Scopes{sheaf.DocumentsRead, sheaf.MediaRead}
@@ -48,9 +48,9 @@ func (a *App) Share(ctx context.Context, c Caller, id sheaf.ShareID) (sheaf.Shar
 	return a.shown(s), err
 }
 
-// CreateShare creates an address at which everyone who has it can read a document, or a project
-// with its documents. The shared record must exist (NotFound), and the caller must be allowed to
-// read it. The plan must include shares (PLAN_REQUIRED), and limits their number
+// CreateShare creates an address at which everyone who has it can read a document, a project with
+// its documents, or a folder with its projects. The shared record must exist (NotFound), and the
+// caller must be allowed to read it. A folder must hold projects (Invalid). The plan must include shares (PLAN_REQUIRED), and limits their number
 // (SHARE_LIMIT_REACHED).
 func (a *App) CreateShare(ctx context.Context, c Caller, in sheaf.ShareChange) (sheaf.Share, error) {
 	needs, fault := publishing(sheaf.Shareable(in.ResourceType.Value)), in.CheckNew()
@@ -66,10 +66,7 @@ func (a *App) CreateShare(ctx context.Context, c Caller, in sheaf.ShareChange) (
 
 func (w *work) createShare(in sheaf.ShareChange, passwordHash string) (sheaf.Share, error) {
 	s := in.Apply(sheaf.Share{ResourceType: sheaf.Shareable(in.ResourceType.Value), ResourceID: in.ResourceID.Value, PasswordHash: passwordHash})
-	if err := w.shareableExists(s); err != nil {
-		return s, err
-	}
-	if err := w.brandingExists(s.BrandingID); err != nil {
+	if err := firstMissing(w.shareableExists(s), w.brandingExists(s.BrandingID)); err != nil {
 		return s, err
 	}
 	// Checked here and not before: if the request is repeated after the share expired, it still
@@ -90,14 +87,30 @@ func (w *work) createShare(in sheaf.ShareChange, passwordHash string) (sheaf.Sha
 
 var errShareExpired = sheaf.InvalidField("expires_at", "expires_at is in the past: choose a later time, or leave it out")
 
-// shareableExists returns NotFound unless the shared record exists.
+// shareableExists returns NotFound unless the shared record exists. A folder that holds no projects
+// is Invalid.
 func (w *work) shareableExists(s sheaf.Share) (err error) {
-	if s.ResourceType == sheaf.ShareOfProject {
+	switch s.ResourceType {
+	case sheaf.ShareOfFolder:
+		var f sheaf.Folder
+		if f, err = w.Folder(w.ws.ID, sheaf.FolderID(s.ResourceID)); err == nil {
+			err = folderIsShareable(f)
+		}
+	case sheaf.ShareOfProject:
 		_, err = w.Project(w.ws.ID, sheaf.ProjectID(s.ResourceID))
-	} else {
+	default:
 		_, err = w.Document(w.ws.ID, sheaf.DocumentID(s.ResourceID))
 	}
 	return err
+}
+
+// folderIsShareable returns Invalid unless the folder holds projects.
+func folderIsShareable(f sheaf.Folder) error {
+	if f.EntityType == sheaf.ProjectFolder {
+		return nil
+	}
+	return sheaf.InvalidField("resource_id", "resource_id names a %s folder: only a folder whose entity_type is project can be shared", f.EntityType).
+		ForPerson(fmt.Sprintf("That folder is for %ss: only a folder for projects can be shared.", f.EntityType))
 }
 
 // brandingExists returns NotFound if the workspace does not have the branding.
@@ -201,8 +214,8 @@ func (w *work) unshared(s sheaf.Share) {
 	w.emit(sheaf.ShareDeleted, string(s.ID), &s)
 }
 
-// unshare deletes at most `most` shares of a document or project that is being permanently deleted,
-// each with its event. It returns their number.
+// unshare deletes at most `most` shares of a document, project or folder that is being permanently
+// deleted, each with its event. It returns their number.
 func (w *work) unshare(kind sheaf.Shareable, id string, most int64) (int64, error) {
 	return w.pages(most, func(most int64) (int64, error) {
 		shares, err := w.SharesOf(w.ws.ID, kind, id, most)

@@ -46,11 +46,15 @@ func notShared(err error) error {
 // trash.
 func (a *App) ShareShows(ctx context.Context, s sheaf.Shared) error {
 	_, err := readShown(ctx, a, s, func(r *store.Reader) (bool, error) {
-		if s.ResourceType == sheaf.ShareOfProject {
-			_, err := r.Project(s.Workspace, sheaf.ProjectID(s.ResourceID))
-			return true, err
+		var err error
+		switch s.ResourceType {
+		case sheaf.ShareOfFolder:
+			_, err = r.Folder(s.Workspace, sheaf.FolderID(s.ResourceID))
+		case sheaf.ShareOfProject:
+			_, err = r.Project(s.Workspace, sheaf.ProjectID(s.ResourceID))
+		default:
+			_, err = r.Document(s.Workspace, sheaf.DocumentID(s.ResourceID))
 		}
-		_, err := r.Document(s.Workspace, sheaf.DocumentID(s.ResourceID))
 		return true, err
 	})
 	return notShared(err)
@@ -62,6 +66,7 @@ type SharedProject struct {
 	sheaf.Project
 	Documents sheaf.Page[sheaf.Document]
 	Tree      []sheaf.TreeEntry
+	Site      *Site           // nil: the share is of the project
 	Branding  *sheaf.Branding // nil: none
 }
 
@@ -123,45 +128,64 @@ func (a *App) SharedMedium(ctx context.Context, s sheaf.Shared, in sheaf.Documen
 	return a.openShared(ctx, s, m)
 }
 
-// SharedProject returns the project of a share, or NotFound if the share is of a document.
-func (a *App) SharedProject(ctx context.Context, s sheaf.Shared, p sheaf.Paging) (SharedProject, error) {
-	id := sheaf.ProjectID(s.ResourceID)
+// SharedProject returns a project that the share shows, or NotFound.
+func (a *App) SharedProject(ctx context.Context, s sheaf.Shared, id sheaf.ProjectID, p sheaf.Paging) (SharedProject, error) {
 	out, err := readShown(ctx, a, s, func(r *store.Reader) (out SharedProject, err error) {
-		if s.ResourceType != sheaf.ShareOfProject {
-			return out, errNotShared
-		}
 		if out.Project, err = r.Project(s.Workspace, id); err != nil {
 			return out, err
+		}
+		path, err := projectPath(r, s, out.Project)
+		if err != nil {
+			return SharedProject{}, err
 		}
 		if out.Branding, err = brandingOf(r, s); err != nil {
 			return out, err
 		}
-		if out.DocumentCount > sheaf.MaxTree {
-			out.Documents, err = r.Documents(s.Workspace, sheaf.DocumentFilter{Project: sheaf.Some(id), Paging: p})
+		if err := out.read(r, s.Workspace, p); err != nil || path == nil {
 			return out, err
 		}
-		if out.Tree, err = r.DocumentTree(s.Workspace, id); err != nil {
+		if out.Site, err = readSite(r, s.Workspace, path, &out.Project, SiteLevel{}); err != nil {
 			return out, err
 		}
-		out.Documents = sheaf.Page[sheaf.Document]{Total: int64(len(out.Tree)), Paging: p}
-		var ids []sheaf.DocumentID
-		for _, e := range out.Tree[min(p.Offset, len(out.Tree)):min(p.Offset+p.Limit, len(out.Tree))] {
-			ids = append(ids, e.ID)
+		out.Site.Trees[id] = out.Tree
+		if out.Site.Previous, err = documentBeside(r, s.Workspace, path, out.Project, true); err != nil {
+			return out, err
 		}
-		out.Documents.Items, err = r.DocumentsByID(s.Workspace, ids)
+		if out.Site.Next, err = r.EndOfTree(s.Workspace, id, false); err == nil && out.Site.Next == nil {
+			out.Site.Next, err = documentBeside(r, s.Workspace, path, out.Project, false)
+		}
 		return out, err
 	})
 	return out, notShared(err)
 }
 
-// SharedDocument is a document that a share shows, with its text. For a share of a project it also
-// has the project and its documents in reading order.
+// read reads the documents of the project.
+func (p *SharedProject) read(r *store.Reader, ws sheaf.WorkspaceID, paging sheaf.Paging) (err error) {
+	if p.DocumentCount > sheaf.MaxTree {
+		p.Documents, err = r.Documents(ws, sheaf.DocumentFilter{Project: sheaf.Some(p.ID), Paging: paging})
+		return err
+	}
+	if p.Tree, err = r.DocumentTree(ws, p.ID); err != nil {
+		return err
+	}
+	p.Documents = sheaf.Page[sheaf.Document]{Total: int64(len(p.Tree)), Paging: paging}
+	var ids []sheaf.DocumentID
+	for _, e := range p.Tree[min(paging.Offset, len(p.Tree)):min(paging.Offset+paging.Limit, len(p.Tree))] {
+		ids = append(ids, e.ID)
+	}
+	p.Documents.Items, err = r.DocumentsByID(ws, ids)
+	return err
+}
+
+// SharedDocument is a document that a share shows, with its text. For a share of a project or a
+// folder it also has its project, and the project's documents in reading order.
 type SharedDocument struct {
 	sheaf.DocumentText
 	Project *sheaf.Project
 	// Tree has all documents of the project. If there are more than sheaf.MaxTree, it has only the
 	// documents above this one, and this one.
 	Tree     []sheaf.TreeEntry
+	Site     *Site           // nil: the share is not of a folder
 	Branding *sheaf.Branding // nil: none
 }
 
@@ -171,29 +195,43 @@ func (a *App) SharedDocument(ctx context.Context, s sheaf.Shared, id sheaf.Docum
 		if out.DocumentText, err = r.DocumentText(s.Workspace, id); err != nil {
 			return out, err
 		}
-		if !shows(s.Share, out.Document) {
-			return SharedDocument{}, errNotShared
+		path, err := out.find(r, s)
+		if err != nil {
+			return SharedDocument{}, err
 		}
-		if out.Branding, err = brandingOf(r, s); err != nil {
+		if out.Branding, err = brandingOf(r, s); err != nil || out.Project == nil {
 			return out, err
 		}
-		if s.ResourceType == sheaf.ShareOfProject {
-			err = out.place(r, s.Workspace)
+		if err := out.place(r, s.Workspace); err != nil || path == nil {
+			return out, err
 		}
-		return out, err
+		return out, out.placeInSite(r, s.Workspace, path)
 	})
 	return out, notShared(err)
 }
 
-// place sets the project and its tree.
-func (d *SharedDocument) place(r *store.Reader, ws sheaf.WorkspaceID) error {
-	p, err := r.Project(ws, *d.ProjectID)
+// find returns the folders from the shared one down to that of the document's project, or none if
+// the share is not of a folder. It sets the project, unless the document itself is shared. It
+// returns errNotShared unless the share shows the document.
+func (d *SharedDocument) find(r *store.Reader, s sheaf.Shared) ([]sheaf.Folder, error) {
+	switch {
+	case s.ResourceType == sheaf.ShareOfDocument && string(d.ID) == s.ResourceID:
+		return nil, nil
+	case s.ResourceType == sheaf.ShareOfDocument, d.ProjectID == nil:
+		return nil, errNotShared
+	}
+	p, err := r.Project(s.Workspace, *d.ProjectID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d.Project = &p
-	if p.DocumentCount <= sheaf.MaxTree {
-		d.Tree, err = r.DocumentTree(ws, p.ID)
+	return projectPath(r, s, p)
+}
+
+// place sets the tree of the project.
+func (d *SharedDocument) place(r *store.Reader, ws sheaf.WorkspaceID) (err error) {
+	if d.Project.DocumentCount <= sheaf.MaxTree {
+		d.Tree, err = r.DocumentTree(ws, d.Project.ID)
 		return err
 	}
 	path, err := pathOf(r, ws, d.ID)
@@ -203,12 +241,25 @@ func (d *SharedDocument) place(r *store.Reader, ws sheaf.WorkspaceID) error {
 	return err
 }
 
-// shows reports whether a share shows a document that is not deleted.
-func shows(s sheaf.Share, d sheaf.Document) bool {
-	if s.ResourceType == sheaf.ShareOfProject {
-		return d.ProjectID != nil && string(*d.ProjectID) == s.ResourceID
+// placeInSite sets the site. The first document of a project follows the last one of the project
+// before it.
+func (d *SharedDocument) placeInSite(r *store.Reader, ws sheaf.WorkspaceID, path []sheaf.Folder) (err error) {
+	if d.Site, err = readSite(r, ws, path, d.Project, SiteLevel{}); err != nil {
+		return err
 	}
-	return string(d.ID) == s.ResourceID
+	d.Site.Trees[d.Project.ID] = d.Tree
+	if int64(len(d.Tree)) != d.Project.DocumentCount { // only the documents above this one
+		return nil
+	}
+	if d.Tree[0].ID == d.ID {
+		if d.Site.Previous, err = documentBeside(r, ws, path, *d.Project, true); err != nil {
+			return err
+		}
+	}
+	if d.Tree[len(d.Tree)-1].ID == d.ID {
+		d.Site.Next, err = documentBeside(r, ws, path, *d.Project, false)
+	}
+	return err
 }
 
 // SharedDocuments returns which of these documents the share shows.
@@ -216,28 +267,91 @@ func (a *App) SharedDocuments(ctx context.Context, s sheaf.Shared, ids []sheaf.D
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	if s.ResourceType != sheaf.ShareOfProject {
+	if s.ResourceType == sheaf.ShareOfDocument {
 		return map[sheaf.DocumentID]bool{sheaf.DocumentID(s.ResourceID): true}, nil
 	}
 	return readShown(ctx, a, s, func(r *store.Reader) (map[sheaf.DocumentID]bool, error) {
+		if s.ResourceType == sheaf.ShareOfFolder {
+			return r.DocumentsBelow(s.Workspace, sheaf.FolderID(s.ResourceID), ids)
+		}
 		return r.DocumentsIn(s.Workspace, sheaf.ProjectID(s.ResourceID), ids)
 	})
 }
 
-// SearchShared returns a page of the documents of a shared project that contain every word of the
-// text. It returns NotFound for a share of a document, and Invalid for bad words.
-func (a *App) SearchShared(ctx context.Context, s sheaf.Shared, text string, p sheaf.Paging) (page sheaf.Page[sheaf.Hit], err error) {
-	if s.ResourceType != sheaf.ShareOfProject {
-		return page, errNotShared
-	}
-	project := sheaf.ProjectID(s.ResourceID)
+// SharedHome is what a share of a project or a folder shows on all its pages.
+type SharedHome struct {
+	Name     string          // of the project or the folder
+	Project  *sheaf.Project  // nil: the share is of a folder
+	Branding *sheaf.Branding // nil: none
+}
+
+// SharedHome returns the name and the look of a shared project or folder, or NotFound for a share
+// of a document.
+func (a *App) SharedHome(ctx context.Context, s sheaf.Shared) (SharedHome, error) {
+	out, err := readShown(ctx, a, s, func(r *store.Reader) (out SharedHome, err error) {
+		switch s.ResourceType {
+		case sheaf.ShareOfFolder:
+			var f sheaf.Folder
+			f, err = r.Folder(s.Workspace, sheaf.FolderID(s.ResourceID))
+			out.Name = f.Name
+		case sheaf.ShareOfProject:
+			var p sheaf.Project
+			p, err = r.Project(s.Workspace, sheaf.ProjectID(s.ResourceID))
+			out.Name, out.Project = p.Name, &p
+		default:
+			err = errNotShared
+		}
+		if err == nil {
+			out.Branding, err = brandingOf(r, s)
+		}
+		return out, err
+	})
+	return out, notShared(err)
+}
+
+// SharedHits is a page of search results in a share. For a share of a folder it has the names of
+// the projects that contain the documents.
+type SharedHits struct {
+	sheaf.Page[sheaf.Hit]
+	Projects map[sheaf.ProjectID]string
+}
+
+// SearchShared returns a page of the documents of a shared project or folder that contain every
+// word of the text. It returns NotFound for a share of a document, and Invalid for bad words.
+func (a *App) SearchShared(ctx context.Context, s sheaf.Shared, text string, p sheaf.Paging) (out SharedHits, err error) {
 	may := search.Scope{Types: []sheaf.SearchType{sheaf.SearchDocument}}
-	q := sheaf.SearchQuery{Text: text, Types: may.Types, Project: &project, Paging: p}
+	q := sheaf.SearchQuery{Text: text, Types: may.Types, Reading: true, Paging: p}
+	switch s.ResourceType {
+	case sheaf.ShareOfFolder:
+		folder := sheaf.FolderID(s.ResourceID)
+		q.Folder = &folder
+	case sheaf.ShareOfProject:
+		project := sheaf.ProjectID(s.ResourceID)
+		q.Project = &project
+	default:
+		return out, errNotShared
+	}
 	err = a.index.View(ctx, s.Workspace, q, func(ctx context.Context, v *search.View) (err error) {
-		page, err = readShown(ctx, a, s, func(r *store.Reader) (sheaf.Page[sheaf.Hit], error) { return v.Find(r, may) })
+		out, err = readShown(ctx, a, s, func(r *store.Reader) (out SharedHits, err error) {
+			if out.Page, err = v.Find(r, may); err != nil || q.Folder == nil {
+				return out, err
+			}
+			out.Projects = map[sheaf.ProjectID]string{}
+			for _, h := range out.Items {
+				if _, known := out.Projects[*h.ProjectID]; known {
+					continue
+				}
+				p, err := r.Project(s.Workspace, *h.ProjectID)
+				if err != nil {
+					return out, err
+				}
+				out.Projects[p.ID] = p.Name
+			}
+			return out, nil
+		})
 		return err
 	})
-	return page, notShared(err)
+	return out, notShared(err)
 }
 
 // ShareViews is the number of views of a share.

@@ -79,7 +79,7 @@ func (w *work) addSubscription(in sheaf.SubscriptionChange) (sheaf.NewSubscripti
 		ID: sheaf.SubscriptionID(w.app.newID()), Name: in.Name.Value, URL: in.URL.Value, Events: events, Active: true,
 		CreatedAt: w.now, UpdatedAt: w.now, HeaderNames: headerNames(in.Headers.Value),
 		Number: w.nextNumber(), Revision: 1, SinceEvent: w.ws.LastEvent, EventsSince: w.ws.LastEvent,
-		Filter: filterOf(in.Filter), FilterSince: w.ws.LastEvent,
+		Filter: filterOf(in.Filter), FilterSince: w.ws.LastEvent, Restriction: w.caller.Restriction(),
 	}
 	w.countFilter(nil, s.Filter)
 	sealed := store.Sealed{Secret: w.app.webhooks.Box.Secret(string(s.ID), secret), Headers: w.sealHeaders(s.ID, in.Headers.Value)}
@@ -282,7 +282,10 @@ func (a *App) DeleteSubscription(ctx context.Context, c Caller, id sheaf.Subscri
 		}
 		w.ws.Subscriptions--
 		w.countFilter(s.Filter, nil)
-		return w.DeleteSubscription(w.ws.ID, id, w.now)
+		if err := w.DeleteSubscription(w.ws.ID, id, w.now); err != nil {
+			return err
+		}
+		return w.endRestrictions()
 	})
 }
 

@@ -266,7 +266,7 @@ func (a *App) announceUpload(ctx context.Context, c Caller, m sheaf.Medium) (*st
 		// A copy: the transaction may run again, and the document may exist then.
 		m := m
 		// The document may have been deleted meanwhile.
-		if err := w.documentExists(m.DocumentID); sheaf.KindOf(err) == sheaf.NotFound {
+		if err := w.documentExists(m.DocumentID); sheaf.KindOf(err) == sheaf.NotFound && !w.restricted() {
 			m.DocumentID = nil
 		} else if err != nil {
 			return nil, err

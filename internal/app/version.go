@@ -108,6 +108,15 @@ func (a *App) RestoreVersion(ctx context.Context, c Caller, id sheaf.DocumentID,
 		}
 		d := before
 		d.Title, d.ContentBytes, d.ContentSHA256 = v.Title, v.ContentBytes, v.ContentSHA256
+		if w.restricted() {
+			earlier, err := w.Version(w.ws.ID, id, number)
+			if err == nil {
+				err = w.mayName(&before, sheaf.Some(earlier.Content))
+			}
+			if err != nil {
+				return before, err
+			}
+		}
 		if err := w.mayShow(&before, d, sheaf.Opt[string]{}); err != nil {
 			return before, err
 		}

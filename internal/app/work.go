@@ -66,10 +66,10 @@ func perform[T any](tx *store.Tx, a *App, c Caller, needs need, act func(w *work
 		}
 	}
 	if err := w.replay(); err != nil {
-		return out, err
+		return out, w.withoutFigures(err)
 	}
 	if out, err = act(w); err != nil {
-		return out, err
+		return out, w.withoutFigures(err)
 	}
 	return out, w.finish(out)
 }
@@ -80,7 +80,7 @@ func (w *work) replay() error {
 	if w.caller.Once == nil {
 		return nil
 	}
-	answer, found, expired, err := w.Remembered(w.ws.ID, w.caller.Once.Request, w.now.Add(-sheaf.AnswersKept))
+	answer, found, expired, err := w.Remembered(w.ws.ID, w.once(), w.now.Add(-sheaf.AnswersKept))
 	if found {
 		return &Replay{answer}
 	}
@@ -89,6 +89,17 @@ func (w *work) replay() error {
 		return err
 	}
 	return w.checkAnswers()
+}
+
+// once returns the caller's request that is to have its effect once. The same Idempotency-Key of a
+// caller with another restriction is another request: its answer may show what this caller does not
+// see.
+func (w *work) once() Request {
+	r := w.caller.Once.Request
+	if to := w.caller.Restriction(); to != nil {
+		r.Restriction = to.Number
+	}
+	return r
 }
 
 // finish writes the events, the counters and the answer.
@@ -100,7 +111,7 @@ func (w *work) finish(out any) error {
 		return err
 	}
 	if once := w.caller.Once; once != nil {
-		if err := w.Remember(&w.ws, once.Request, once.Seal(out), w.expired, w.now); err != nil {
+		if err := w.Remember(&w.ws, w.once(), once.Seal(out), w.expired, w.now); err != nil {
 			return err
 		}
 	}

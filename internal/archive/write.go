@@ -38,6 +38,8 @@ func Write(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, out io.Wr
 			return media.Encode(e.Medium)
 		case e.Medium != nil:
 			return nil
+		case e.Subscription != nil && e.Subscription.Restriction != nil:
+			return nil // its restriction belongs to a key, and keys are not exported
 		case e.Branding != nil || e.Share != nil || e.Subscription != nil: // these come after the media
 			return w.record(rest, e)
 		}

@@ -17,7 +17,7 @@ import (
 
 const fieldList = "testdata/fields.txt"
 
-var update = flag.Bool("update", false, "write "+fieldList)
+var update = flag.Bool("update", false, "write "+fieldList+" and "+stringList)
 
 // refusal is a place in the source that refuses an input.
 type refusal struct {

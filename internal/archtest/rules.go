@@ -32,7 +32,7 @@ var rules = []rule{
 		"internal/obs", "internal/icon", "internal/render", "internal/failpoint"}},
 	{part: "internal/console", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/icon", "internal/brandstyle", "internal/render"}},
 	{part: "internal/mcp", why: edge, may: []string{"internal/door", "internal/front", "internal/app", "internal/sheaf", "internal/strict", "internal/obs"}},
-	{part: "internal/publish", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/brandstyle", "internal/render"}},
+	{part: "internal/publish", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/brandstyle", "internal/icon", "internal/render"}},
 	{part: "internal/deliver", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/seal", "internal/tally", "internal/obs", "internal/failpoint"}},
 	{part: "internal/mail", why: edge, may: []string{"internal/store", "internal/sheaf"}},
 	{part: "internal/sweep", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/obs"}},

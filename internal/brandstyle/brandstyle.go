@@ -52,6 +52,7 @@ func Style(brand sheaf.Branding, selector string) string {
 	both := func(name, light, dark string) { fmt.Fprintf(&b, "  --%s: light-dark(%s, %s);\n", name, light, dark) }
 	both("paper", light.Background, dark.Background)
 	both("sheet", light.Surface, dark.Surface)
+	both("sunken", light.Surface, dark.Surface)
 	both("line", light.Border, dark.Border)
 	both("line-strong", light.Muted, dark.Muted)
 	both("ink", light.Text, dark.Text)

@@ -15,6 +15,7 @@ type importMarkdown struct {
 	Path      string `arg:"" help:"Folder or zip archive of Markdown."`
 	Source    string `required:"" placeholder:"NAME" help:"Name that identifies the files at the next import."`
 	AsProject bool   `name:"as-project" help:"Import everything into one project: each subfolder becomes a document, with its files below it."`
+	Into      string `placeholder:"ID|NAME" complete:"folders" help:"Folder below which new folders and projects are made; without it, the root level."`
 	Prune     bool   `help:"Move documents of this source whose file is gone to the trash."`
 	DryRun    bool   `name:"dry-run" help:"Change nothing; print what would be done."`
 }
@@ -35,6 +36,9 @@ func (c *importMarkdown) Run(ctx context.Context, p *Program) error {
 		return err
 	}
 	return c.callWith(ctx, p, manyRetries, func(ctx context.Context, api *client.Client) error {
+		if err := c.in(folders, &c.Into).resolve(ctx, api); err != nil {
+			return err
+		}
 		report, err := c.apply(ctx, api, lib)
 		if err != nil {
 			return err
@@ -69,6 +73,7 @@ type importStep struct {
 	Path   string   `json:"path"`
 	Title  string   `json:"title"`
 	What   []string `json:"what"`             // the changed fields, or why the file is left alone
+	In     string   `json:"in,omitempty"`     // new folders and project, with --into
 	Parent string   `json:"parent,omitempty"` // path of the file or folder above it, with AsProject
 
 	level, place int // of a project: level from 1, and position in reading order
@@ -76,6 +81,10 @@ type importStep struct {
 
 // apply compares the files with the server's documents, and makes the changes unless DryRun is set.
 func (c *importMarkdown) apply(ctx context.Context, api *client.Client, lib *markdown.Library) (*importReport, error) {
+	below, err := folderInto(ctx, api, c.Into)
+	if err != nil {
+		return nil, err
+	}
 	have, err := serverDocuments(ctx, api, "")
 	if err != nil {
 		return nil, err
@@ -103,11 +112,12 @@ func (c *importMarkdown) apply(ctx context.Context, api *client.Client, lib *mar
 	} else {
 		report.Gone, plan.Trash = len(plan.Trash)+plan.Kept, nil
 	}
-	if c.DryRun {
-		report.Plan = stepsOf(plan, lib)
-		return report, nil
+	m := newImporter(api, lib, have, known, below)
+	if !c.DryRun {
+		return report, m.run(ctx, plan)
 	}
-	return report, newImporter(api, lib, have, known).run(ctx, plan)
+	report.Plan = stepsOf(plan, lib)
+	return report, m.addPlaces(ctx, plan, report.Plan)
 }
 
 // serverMedia reads every medium of the workspace, the oldest first, if `wanted` is set: a key that
@@ -171,6 +181,28 @@ func stepsOf(plan markdown.Plan, lib *markdown.Library) (steps []importStep) {
 		return strings.Compare(a.Path, b.Path)
 	})
 	return steps
+}
+
+// addPlaces adds to the steps of new documents where these will be, if the import has a folder of the
+// server.
+func (m *importer) addPlaces(ctx context.Context, plan markdown.Plan, steps []importStep) error {
+	if m.into.id == "" {
+		return nil
+	}
+	if err := m.known(ctx); err != nil {
+		return err
+	}
+	places := map[string]string{}
+	for _, e := range plan.Create {
+		places[e.Path] = m.newPlace(e)
+	}
+	for i := range steps {
+		if s := &steps[i]; s.Act == "create" && places[s.Path] != "" {
+			s.In = places[s.Path]
+			s.What = append(s.What, "in "+s.In)
+		}
+	}
+	return nil
 }
 
 // remarks returns how the document will differ from the file.

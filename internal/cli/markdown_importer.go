@@ -22,10 +22,33 @@ type importer struct {
 	// needed.
 	documents, folders, projects map[string]string
 	media                        markdown.KnownMedia
+	into                         into
 }
 
-func newImporter(api *client.Client, lib *markdown.Library, have []markdown.Document, media markdown.KnownMedia) *importer {
-	m := &importer{api: api, lib: lib, documents: map[string]string{}, media: media}
+// into is the folder of the server below which an import makes folders and projects. The zero value is
+// the root level.
+type into struct {
+	id, name string
+	depth    int // 1 to 3; 0 for the root level
+}
+
+// folderInto reads the folder that --into names. It returns an error unless the folder contains projects.
+func folderInto(ctx context.Context, api *client.Client, id string) (into, error) {
+	if id == "" || isRoot(id) {
+		return into{}, nil
+	}
+	f, err := api.Folders.Get(ctx, id)
+	if err != nil {
+		return into{}, err
+	}
+	if f.EntityType != client.ProjectFolder {
+		return into{}, sheaf.Invalidf("--into must be a folder of projects; %q has brandings", sheaf.Clip(f.Name))
+	}
+	return into{f.ID, f.Name, f.Depth}, nil
+}
+
+func newImporter(api *client.Client, lib *markdown.Library, have []markdown.Document, media markdown.KnownMedia, below into) *importer {
+	m := &importer{api: api, lib: lib, documents: map[string]string{}, media: media, into: below}
 	for _, d := range have {
 		if d.ExternalID != "" {
 			m.documents[d.ExternalID] = d.ID
@@ -199,11 +222,7 @@ func (m *importer) move(ctx context.Context, e *markdown.Entry) error {
 
 // placeOf returns the fields for the place of an entry. It makes the project if that does not exist.
 func (m *importer) placeOf(ctx context.Context, e *markdown.Entry) (c client.DocumentChange, err error) {
-	folder := e.Folder()
-	if m.lib.AsProject {
-		folder = ""
-	}
-	project, err := m.project(ctx, markdown.PlaceOf(folder, m.lib.Source))
+	project, err := m.project(ctx, m.above(e))
 	if err != nil {
 		return c, err
 	}
@@ -214,6 +233,29 @@ func (m *importer) placeOf(ctx context.Context, e *markdown.Entry) (c client.Doc
 		c.ParentID = client.Set(m.documents[e.Parent.ExternalID])
 	}
 	return c, nil
+}
+
+// above returns the folders and the project of an entry.
+func (m *importer) above(e *markdown.Entry) markdown.Place {
+	folder := e.Folder()
+	if m.lib.AsProject {
+		folder = ""
+	}
+	return markdown.PlaceOf(folder, m.lib.Source, m.into.depth)
+}
+
+// newPlace returns where a new document will be, with the names of the folders and the project. It
+// returns "" if the project exists already, because that may be anywhere.
+func (m *importer) newPlace(e *markdown.Entry) string {
+	place := m.above(e)
+	if _, ok := m.projects[markdown.ExternalID(m.lib.Source, place.Project.Path)]; ok {
+		return ""
+	}
+	names := []string{m.into.name}
+	for _, dir := range place.Folders {
+		names = append(names, dir.Name)
+	}
+	return strings.Join(append(names, place.Project.Name), " / ")
 }
 
 func (m *importer) id(e *markdown.Entry) (string, bool) {
@@ -273,7 +315,7 @@ func (m *importer) project(ctx context.Context, place markdown.Place) (id string
 	if id, ok := m.projects[externalID]; ok {
 		return id, nil
 	}
-	parent := ""
+	parent := m.into.id
 	for _, dir := range place.Folders {
 		if parent, err = m.folder(ctx, dir, parent); err != nil {
 			return "", err

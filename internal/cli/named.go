@@ -47,9 +47,9 @@ var (
 		return known(api.Media.All(ctx, client.MediumFilter{}), func(v client.Medium) Known { return Known{v.ID, v.Filename} })
 	}}
 	// The records that can be shared.
-	shareable = noun{"document or a project", "documents and projects", "search", func(ctx context.Context, api *client.Client, text string) iter.Seq2[Known, error] {
+	shareable = noun{"document, project or folder", "documents, projects and folders", "search", func(ctx context.Context, api *client.Client, text string) iter.Seq2[Known, error] {
 		return func(yield func(Known, error) bool) {
-			for _, n := range []noun{documents, projects} {
+			for _, n := range []noun{documents, projects, folders} {
 				for v, err := range n.find(ctx, api, text) {
 					if !yield(v, err) {
 						return
@@ -61,6 +61,9 @@ var (
 	// The name of a share is its address.
 	shares = noun{"share", "shares", "shares list", func(ctx context.Context, api *client.Client, _ string) iter.Seq2[Known, error] {
 		return known(api.Shares.All(ctx, client.ShareFilter{}), func(v client.Share) Known { return Known{v.ID, v.URL} })
+	}}
+	keys = noun{"key", "keys", "keys list", func(ctx context.Context, api *client.Client, _ string) iter.Seq2[Known, error] {
+		return known(api.Keys.All(ctx, client.Paging{}), func(v client.Key) Known { return Known{v.ID, v.Name} })
 	}}
 	webhooks = noun{"subscription", "subscriptions", "webhooks list", func(ctx context.Context, api *client.Client, _ string) iter.Seq2[Known, error] {
 		return known(api.Subscriptions.All(ctx, client.Paging{}), func(v client.Subscription) Known { return Known{v.ID, v.Name} })

@@ -1,5 +1,5 @@
 // Package cli has the commands that talk to a running server through the public client: projects,
-// folders, brandings, documents, batch, search, events, webhooks, listen, profile and folders of
+// folders, brandings, documents, batch, search, events, webhooks, keys, listen, profile and folders of
 // Markdown. It also has what all commands of the program share: their environment, and how they
 // print.
 //
@@ -33,6 +33,7 @@ type Commands struct {
 	Search         searchCommand     `cmd:"" group:"content" help:"Find projects, folders and documents by the words in them."`
 	Events         eventsCommands    `cmd:"" group:"events" help:"Read and follow the events of a server."`
 	Webhooks       webhooksCommands  `cmd:"" group:"events" help:"Work with the webhook subscriptions of a server."`
+	Keys           keysCommands      `cmd:"" group:"events" help:"Work with the API keys of a server."`
 	Listen         listenCommand     `cmd:"" group:"events" help:"Follow the events and post each to a local address, signed."`
 	MCP            mcpCommand        `cmd:"" name:"mcp" group:"content" help:"Serve the tools of a server to an agent's host, on standard input and output."`
 	ImportMarkdown importMarkdown    `cmd:"" group:"content" help:"Import a folder or zip archive of Markdown; run it again to import changes."`

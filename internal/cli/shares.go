@@ -16,7 +16,7 @@ import (
 type sharesCommands struct {
 	List   sharesList   `cmd:"" help:"List the shares."`
 	Get    sharesGet    `cmd:"" help:"Show a share."`
-	Create sharesCreate `cmd:"" help:"Publish a document or a project under an address."`
+	Create sharesCreate `cmd:"" help:"Publish a document, a project or a folder under an address."`
 	Update sharesUpdate `cmd:"" help:"Change the password, the end or the listing of a share."`
 	Delete sharesDelete `cmd:"" help:"End a share; its address is then not found."`
 }
@@ -24,7 +24,7 @@ type sharesCommands struct {
 type sharesList struct {
 	apiCommand
 	pages
-	Of string `placeholder:"ID|NAME" complete:"shareable" help:"Only those of this document or project."`
+	Of string `placeholder:"ID|NAME" complete:"shareable" help:"Only those of this document, project or folder."`
 }
 
 func (c *sharesList) Run(ctx context.Context, p *Program) error {
@@ -62,8 +62,8 @@ func yesNo(b bool) string {
 
 type sharesCreate struct {
 	apiCommand
-	Kind     string `arg:"" enum:"document,project" help:"document or project."`
-	ID       string `arg:"" complete:"shareable" help:"Id or name of the document or the project."`
+	Kind     string `arg:"" enum:"document,project,folder" help:"document, project or folder."`
+	ID       string `arg:"" complete:"shareable" help:"Id or name of the document, the project or the folder."`
 	Password string `placeholder:"TEXT|-" help:"Password for readers; - reads it from standard input."`
 	Expires  string `placeholder:"TIME|720h" help:"When it ends, or after how long; by default never."`
 	Branding string `placeholder:"ID|NAME" complete:"brandings" help:"Its branding; by default the workspace's default."`
@@ -79,10 +79,7 @@ func (c *sharesCreate) Run(ctx context.Context, p *Program) error {
 	if in.Password, err = p.readSecret(c.Password); err != nil {
 		return err
 	}
-	of := documents
-	if c.Kind == projects.one {
-		of = projects
-	}
+	of := map[string]noun{documents.one: documents, projects.one: projects, folders.one: folders}[c.Kind]
 	return ask(c.on(of, &c.ID).in(brandings, &c.Branding), ctx, p, func(ctx context.Context, api *client.Client) (client.Share, error) {
 		in.ResourceID, in.BrandingID = c.ID, c.Branding
 		return api.Shares.Create(ctx, in)

@@ -27,6 +27,7 @@ type Settings struct {
 	MasterKey             SecretBytes // 32 bytes; nil: use the file in Data
 	PublicURL             *url.URL    // http or https, no trailing slash, query, fragment or user; nil: none
 	FirstRun              FirstRun
+	PlanChanges           PlanChanges
 	RateLimit             RateLimit
 	MaxRecords            MaxRecords
 	Quota                 Quota
@@ -63,6 +64,15 @@ const (
 	FirstRunPrint FirstRun = "print" // on standard output
 	FirstRunFile  FirstRun = "file"  // in a file in the data folder
 	FirstRunNone  FirstRun = "none"  // nothing is made
+)
+
+// PlanChanges says who may change the plan of a workspace.
+type PlanChanges string
+
+// The values of PlanChanges.
+const (
+	PlansByOwner    PlanChanges = "owner"    // an owner, in the console; the operator always may
+	PlansByOperator PlanChanges = "operator" // the operator alone, with the command line
 )
 
 // LogFormat says how log lines are written.
@@ -161,6 +171,9 @@ var table = []setting{
 	}},
 	{name: "first-run", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.FirstRun, v, oneOf(FirstRunPrint, FirstRunFile, FirstRunNone))
+	}},
+	{name: "plan-changes", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.PlanChanges, v, oneOf(PlansByOwner, PlansByOperator))
 	}},
 	{name: "rate-limit", set: func(s *Settings, v string) (shown string, err error) {
 		s.RateLimit = RateLimit{Pro: 100, Business: 500} // the defaults of plans that v does not name

@@ -22,8 +22,8 @@ func (v *visit) accountPage() accountPage {
 // account answers GET /account: the person's own settings.
 func (c *Console) account(v *visit) error {
 	p := v.accountPage()
-	p.Done = map[string]string{"name": "Your name is changed.",
-		"password": "Your password is changed, and every other browser is signed out."}[v.r.URL.Query().Get("done")]
+	p.Done = map[string]string{"name": "Name changed.",
+		"password": "Password changed. Every other browser was signed out."}[v.r.URL.Query().Get("done")]
 	return v.show(http.StatusOK, "account", p)
 }
 

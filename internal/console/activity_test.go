@@ -35,24 +35,24 @@ func (w *town) wantIn(body string, yes bool, parts ...string) {
 
 func TestActivity_ShowsEventsAndFilters(t *testing.T) {
 	w := newTown(t)
-	w.wantIn(w.activity(""), true, "<bdi>ada@example.com</bdi> made the project “<bdi>Project</bdi>”", "made the folder “<bdi>Folder</bdi>”", "made the document “<bdi>&lt;b&gt;Sent&lt;/b&gt;</bdi>”")
+	w.wantIn(w.activity(""), true, "<bdi>Ada</bdi> created the project “<bdi>Project</bdi>”", "created the folder “<bdi>Folder</bdi>”", "created the document “<bdi>&lt;b&gt;Sent&lt;/b&gt;</bdi>”")
 	byType := w.activity("type=folder.created")
-	w.wantIn(byType, true, "made the folder “<bdi>Folder</bdi>”")
-	w.wantIn(byType, false, "made the project", "made the document")
+	w.wantIn(byType, true, "created the folder “<bdi>Folder</bdi>”")
+	w.wantIn(byType, false, "created the project", "created the document")
 	byID := w.activity("resource=" + w.ids["projects"])
-	w.wantIn(byID, true, "made the project “<bdi>Project</bdi>”")
-	w.wantIn(byID, false, "made the folder", "made the document")
+	w.wantIn(byID, true, "created the project “<bdi>Project</bdi>”")
+	w.wantIn(byID, false, "created the folder", "created the document")
 	byName := w.activity("span=day&resource=" + url.QueryEscape("Projec"))
-	w.wantIn(byName, true, "Which one?", "?resource="+w.ids["projects"]+"&amp;span=day")
-	w.wantIn(w.activity("resource=nowhere"), true, "Nothing has that name now.")
-	w.wantIn(w.activity("type=generation.failed"), true, "Nothing of that sort")
-	w.wantIn(w.activity("type=made-up&from=-1"), true, "made the project “<bdi>Project</bdi>”")
+	w.wantIn(byName, true, "Choose one:", "?resource="+w.ids["projects"]+"&amp;span=day")
+	w.wantIn(w.activity("resource=nowhere"), true, "No matches.")
+	w.wantIn(w.activity("type=generation.failed"), true, "No matching events")
+	w.wantIn(w.activity("type=made-up&from=-1"), true, "created the project “<bdi>Project</bdi>”")
 }
 
 // The log has the owner's name for actions of the service itself, but the sentence does not.
 func TestActivity_WhatTheServiceDid(t *testing.T) {
 	email := "ada@example.com"
-	ada := []sheaf.Membership{{User: sheaf.User{ID: "u", Email: &email}}}
+	ada := people{"u": person(sheaf.User{ID: "u", Email: &email})}
 	for _, test := range []struct {
 		event        sheaf.EventType
 		reason, want string
@@ -84,7 +84,7 @@ func TestActivity_NamesTheKeyThatActed(t *testing.T) {
 		sheaf.ProjectChange{Name: sheaf.Some("By a key")})
 	w.must(err)
 	page := w.activity("resource=" + string(p.ID))
-	w.wantIn(page, true, "<bdi>ada@example.com</bdi> made the project “<bdi>By a key</bdi>”", "with <bdi>the key “Nightly &lt;import&gt;”</bdi>")
+	w.wantIn(page, true, "<bdi>Ada</bdi> created the project “<bdi>By a key</bdi>”", "with <bdi>the key “Nightly &lt;import&gt;”</bdi>")
 	w.wantIn(w.activity("resource="+w.ids["projects"]), false, "with <bdi>")
 	_, event, _ := strings.Cut(page, "/events/")
 	event, _, _ = strings.Cut(event, `"`)
@@ -101,17 +101,17 @@ func TestActivity_NamesWhatIsShared(t *testing.T) {
 	s, err := w.a.CreateShare(t.Context(), w.caller, sheaf.ShareChange{ResourceType: sheaf.Some("project"), ResourceID: sheaf.Some(string(p.ID))})
 	w.must(err)
 	page := w.activity("resource=" + string(s.ID))
-	w.wantIn(page, true, "made the share of the project “<bdi>Open &lt;house&gt;</bdi>”")
+	w.wantIn(page, true, "created the share of the project “<bdi>Open &lt;house&gt;</bdi>”")
 	_, event, _ := strings.Cut(page, "/events/")
 	event, _, _ = strings.Cut(event, `"`)
-	w.wantIn(w.get("events/"+event), true, "made the share of the project “<bdi>Open &lt;house&gt;</bdi>”")
+	w.wantIn(w.get("events/"+event), true, "created the share of the project “<bdi>Open &lt;house&gt;</bdi>”")
 	w.must(w.a.DeleteProject(t.Context(), w.caller, p.ID, sheaf.Match{}))
-	w.wantIn(w.activity("resource="+string(s.ID)), true, "<bdi>ada@example.com</bdi> made the share of the project</strong>")
+	w.wantIn(w.activity("resource="+string(s.ID)), true, "<bdi>Ada</bdi> created the share of the project</strong>")
 }
 
 func TestActivity_SaysWhatChanged(t *testing.T) {
 	for previous, want := range map[string]string{
-		`{"name":"x","color":"y"}`: "renamed the project", `{"folder_id":null}`: "moved the project", `{"color":null}`: "recoloured the project",
+		`{"name":"x","color":"y"}`: "renamed the project", `{"folder_id":null}`: "moved the project", `{"color":null}`: "changed the color of the project",
 		`{"visibility":"private"}`: "changed the project", `{}`: "changed the project",
 	} {
 		var p map[string]json.RawMessage
@@ -124,7 +124,7 @@ func TestActivity_SaysWhatChanged(t *testing.T) {
 	}
 	// A reported payload may have any shape.
 	for _, body := range []string{`{"payload":{"name":7}}`, `{"payload":[]}`, `null`, ``} {
-		if got := readEntry(sheaf.Event{Type: sheaf.ShareCreated, Body: []byte(body)}, nil); got.Who != "Somebody" || got.Did != "made the share" || got.What != "" {
+		if got := readEntry(sheaf.Event{Type: sheaf.ShareCreated, Body: []byte(body)}, nil); got.Who != "Someone" || got.Did != "created the share" || got.What != "" {
 			t.Errorf("%s: %+v", body, got)
 		}
 	}
@@ -133,7 +133,7 @@ func TestActivity_SaysWhatChanged(t *testing.T) {
 func TestEvent_ShowsItsDeliveries(t *testing.T) {
 	w := newTown(t)
 	got := w.ask(http.MethodGet, w.address("/w/{workspace}/events/{id}"), w.owner).Body.String()
-	w.wantIn(got, true, "made the document “<bdi>&lt;b&gt;Sent&lt;/b&gt;</bdi>”", "the next attempt is due", "/deliveries/"+w.ids["deliveries"], "&#34;title&#34;: &#34;&lt;b&gt;")
+	w.wantIn(got, true, "created the document “<bdi>&lt;b&gt;Sent&lt;/b&gt;</bdi>”", "the next attempt is due", "/deliveries/"+w.ids["deliveries"], "&#34;title&#34;: &#34;&lt;b&gt;")
 }
 
 func TestCharts_DrawTheLastHourAndDay(t *testing.T) {
@@ -153,12 +153,41 @@ func TestCharts_DrawTheLastHourAndDay(t *testing.T) {
 		w.must(w.a.AddMinute(t.Context(), now.Add(-m.ago), map[sheaf.WorkspaceID]sheaf.Counts{w.caller.Workspace: m.counts}))
 	}
 	hour := w.activity("")
-	w.wantIn(hour, true, "answered <b>50</b>", "rate-limited <b>10</b>", "delivered <b>3</b>", "to be retried <b>2</b>", "failed for good <b>1</b>",
-		"95 of 100 took at most <b>20.0 ms</b>", "peak 40", `class="good" x="590" y="25" width="8" height="75"`, `class="warn" x="590" y="0" width="8" height="25"`)
+	w.wantIn(hour, true, "answered <b>50</b>", "rate-limited <b>10</b>", "delivered <b>3</b>", "will be retried <b>2</b>", "failed <b>1</b>",
+		"p95 <b>20.0 ms</b>", "peak 40", `class="good" x="590" y="25" width="8" height="75"`, `class="warn" x="590" y="0" width="8" height="25"`)
 	day := w.activity("span=day")
-	w.wantIn(day, true, "answered <b>1050</b>", "peak 1000")
+	w.wantIn(day, true, "answered <b>1,050</b>", "peak 1,000")
 	// The table has the same figures, for readers who cannot see the drawing.
 	w.wantIn(hour, true, `<td class="number">40</td><td class="number">10</td><td class="number">3</td><td class="number">2</td><td class="number">1</td><td class="number">20.0 ms</td>`)
 	other := w.ask(http.MethodGet, strings.ReplaceAll(w.address("/w/{workspace}/activity"), string(w.caller.Workspace), string(w.callerOf(w.stranger).Workspace)), w.stranger)
 	w.wantIn(other.Body.String(), true, "answered <b>0</b>")
+}
+
+// A document that comes out of the trash is restored, not created, although its event says created.
+func TestActivity_SaysRestored(t *testing.T) {
+	w := newTown(t)
+	d := w.newDocument("Phoenix", "")
+	w.must(w.a.DeleteDocument(t.Context(), w.caller, d, sheaf.Match{}))
+	_, err := w.a.RestoreDocument(t.Context(), w.caller, d)
+	w.must(err)
+	page := w.activity("resource=" + string(d))
+	w.wantIn(page, true, "<bdi>Ada</bdi> restored the document “<bdi>Phoenix</bdi>”", "deleted the document", "created the document")
+	if strings.Count(page, "created the document “<bdi>") != 1 {
+		t.Errorf("created more than once: %s", page)
+	}
+	imported := sheaf.Event{Type: sheaf.DocumentCreated, Body: []byte(`{"timestamp":"2026-01-03T00:00:00.000Z","payload":{"title":"Old","created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-02T00:00:00.000Z"}}`)}
+	if got := readEntry(imported, nil).Did; got != "created the document" {
+		t.Errorf("an import %s", got)
+	}
+}
+
+func TestFigure_HasSeparators(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 12480: "12,480", 1234567: "1,234,567", -1234: "-1,234", -123: "-123"} {
+		if got := figure(n); got != want {
+			t.Errorf("%d is %s, want %s", n, got, want)
+		}
+	}
+	if got := many(int64(3000), "delivery"); got != "3,000 deliveries" {
+		t.Error(got)
+	}
 }

@@ -35,7 +35,7 @@ func viewAttempt(a sheaf.Attempt, longest time.Duration) attemptView {
 		took        time.Duration
 	}{
 		{"name", "dns", a.Timings.DNS}, {"connection", "connect", a.Timings.Connect}, {"TLS", "tls", a.Timings.TLS},
-		{"waiting", "wait", a.Timings.FirstByte}, {"answer", "body", a.Timings.Body},
+		{"waiting", "wait", a.Timings.FirstByte}, {"response", "body", a.Timings.Body},
 	} {
 		if p.took <= 0 {
 			continue

@@ -109,7 +109,7 @@ func (f brandingForm) fields() []field {
 
 // Fonts returns the fonts with their names.
 func (brandingForm) Fonts() []fontChoice {
-	return []fontChoice{{sheaf.SystemFont, "System", "what the reader's screen is set in"}, {sheaf.SerifFont, "Serif", "as in a book"},
+	return []fontChoice{{sheaf.SystemFont, "System", "the font of the reader's system"}, {sheaf.SerifFont, "Serif", "as in a book"},
 		{sheaf.MonoFont, "Mono", "as in a terminal"}}
 }
 

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"strconv"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -76,7 +75,7 @@ func (v *visit) charts(day bool) (charts, error) {
 			columns[i].Add(m.Counts)
 		}
 	}
-	count := func(n int64) string { return strconv.FormatInt(n, 10) }
+	count := func(n int64) string { return figure(n) }
 	micros := func(n int64) string {
 		if n == 0 {
 			return "–" // there was no attempt
@@ -89,10 +88,10 @@ func (v *visit) charts(day bool) (charts, error) {
 			measure{"warn", "rate-limited", func(s *sheaf.Counts) int64 { return s.RateLimited }}),
 		out.stack("Delivery attempts", columns[:], count,
 			measure{"good", "delivered", func(s *sheaf.Counts) int64 { return s.Delivered }},
-			measure{"warn", "to be retried", func(s *sheaf.Counts) int64 { return s.Retried }},
-			measure{"bad", "failed for good", func(s *sheaf.Counts) int64 { return s.Failed }}),
+			measure{"warn", "will be retried", func(s *sheaf.Counts) int64 { return s.Retried }},
+			measure{"bad", "failed", func(s *sheaf.Counts) int64 { return s.Failed }}),
 		out.stack("Time per attempt", columns[:], micros,
-			measure{"accent", "95 of 100 took at most", func(s *sheaf.Counts) int64 { return s.Percentile(95).Microseconds() }}),
+			measure{"accent", "p95", func(s *sheaf.Counts) int64 { return s.Percentile(95).Microseconds() }}),
 	}
 	for i := 0; i < len(columns); i += rowColumns {
 		out.Rows = append(out.Rows, chartRow{out.at(i), sum(columns[i : i+rowColumns])})

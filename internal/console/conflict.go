@@ -136,18 +136,18 @@ func (v *visit) saveForm(form *basis, mine []field, save func(sheaf.Match) error
 // changedMeanwhile returns the refusal of a form that is out of date. It names the author of the
 // last event about the record with this id.
 func (v *visit) changedMeanwhile(id string) error {
-	by := "somebody"
+	by := "someone"
 	if id != "" {
 		page, err := v.console.app.Events(v.r.Context(), v.caller, sheaf.EventFilter{Resource: id, Paging: sheaf.Paging{Limit: 1, Desc: true}})
 		if err != nil {
 			return err
 		}
 		if len(page.Items) > 0 {
-			members, err := v.console.app.Members(v.r.Context(), v.caller)
+			names, err := v.people(usersOf(page.Items)...)
 			if err != nil {
 				return err
 			}
-			by = readEntry(page.Items[0], members.Members).Who
+			by = readEntry(page.Items[0], names).Who
 		}
 	}
 	return &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,

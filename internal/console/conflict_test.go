@@ -45,7 +45,7 @@ func TestConflict_OfAProjectIsChosenFieldByField(t *testing.T) {
 	if got.Code != http.StatusPreconditionFailed || w.project().Name != "Theirs" {
 		t.Fatalf("%d, the name is %s", got.Code, w.project().Name)
 	}
-	w.wantIn(page, true, "While you were editing, ada@example.com changed this.", ">Theirs<", ">Their words<",
+	w.wantIn(page, true, "While you were editing, Ada changed this.", ">Theirs<", ">Their words<",
 		`name="keep-name" value="mine" checked`, `name="keep-description" value="saved" checked`, `name="keep-icon" value="mine" checked`)
 	w.wantIn(page, false, `name="keep-color"`)
 	// The form is sent back with the preselected choices, except for the icon.
@@ -90,7 +90,7 @@ func TestConflict_OfAFolderAndAWebhook(t *testing.T) {
 	_, err = w.a.UpdateSubscription(t.Context(), w.caller, sheaf.SubscriptionID(w.ids["webhooks"]), sheaf.SubscriptionChange{Events: sheaf.Some([]string{"folder.created"})}, sheaf.Match{})
 	w.must(err)
 	got := w.sendAs(w.owner, "/w/{workspace}/webhooks/{id}", hook)
-	w.wantIn(got.Body.String(), true, "somebody changed this", ">folder.created<", ">document.created, project.created<")
+	w.wantIn(got.Body.String(), true, "someone changed this", ">folder.created<", ">document.created, project.created<")
 	again := hidden(got.Body.String())
 	again.Set("name", "Renamed")
 	again.Set("url", "https://example.com/")
@@ -183,7 +183,7 @@ func TestConflict_OfFormsWithOneField(t *testing.T) {
 	}{
 		"/w/{workspace}/settings/name":                    {with(settings, "name", "Mine"), []string{">Theirs<", ">Mine<", `name="keep-name" value="mine" checked`}},
 		"/w/{workspace}/settings/plan":                    {with(settings, "plan", "free"), []string{">pro<", ">free<", `name="keep-plan" value="mine" checked`}},
-		"/w/{workspace}/settings/branding":                {with(settings, "branding", ""), []string{">Branding<", "Sheaf itself", `name="keep-branding" value="saved" checked`}},
+		"/w/{workspace}/settings/branding":                {with(settings, "branding", ""), []string{">Branding<", ">None<", `name="keep-branding" value="saved" checked`}},
 		"/w/{workspace}/members/" + string(bob) + "/role": {role, []string{">admin<", ">owner<", `name="keep-role" value="mine" checked`}},
 		"/w/{workspace}/media/{id}/rename":                {file, []string{">theirs.png<", ">mine.png<"}},
 	} {
@@ -238,7 +238,7 @@ func TestConflict_OfAShare(t *testing.T) {
 	if got.Code != http.StatusPreconditionFailed {
 		t.Fatalf("%d %s", got.Code, page)
 	}
-	w.wantIn(page, true, `name="keep-expires" value="mine" checked`, ">never<", `name="keep-listed" value="saved" checked`, "may list it", "do not list it")
+	w.wantIn(page, true, `name="keep-expires" value="mine" checked`, ">never<", `name="keep-listed" value="saved" checked`, "listed", "not listed")
 	form.Set("keep-expires", "saved")
 	form.Set("keep-listed", "saved")
 	for name, values := range hidden(page) {

@@ -97,7 +97,7 @@ func TestConsole_AnotherSiteCannotPost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	form := url.Values{"email": {"ada@example.com"}, "password": {"long enough"}, "again": {"long enough"}}.Encode()
+	form := url.Values{"name": {"Ada"}, "email": {"ada@example.com"}, "password": {"long enough"}, "again": {"long enough"}}.Encode()
 	r := httptest.NewRequest(http.MethodPost, "/setup/"+first.Link.Token, strings.NewReader(form))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
@@ -115,7 +115,7 @@ func TestConsole_ShowsWhatWasTypedEscapedAndNeverThePassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	form := url.Values{"email": {`"><script>`}, "password": {"hush hush hush"}, "again": {"hush hush hush"}}.Encode()
+	form := url.Values{"name": {`<script>`}, "email": {`"><script>`}, "password": {"hush hush hush"}, "again": {"hush hush hush"}}.Encode()
 	r := httptest.NewRequest(http.MethodPost, "/setup/"+first.Link.Token, strings.NewReader(form))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w := ask(t, c, r)
@@ -135,11 +135,15 @@ func TestSetup_AProgramNeedNotTypeThePasswordTwice(t *testing.T) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		return ask(t, c, r).Code
 	}
-	form := url.Values{"email": {"ada@example.com"}, "password": {"long enough"}, "again": {"mistyped"}}
+	form := url.Values{"name": {"Ada"}, "email": {"ada@example.com"}, "password": {"long enough"}, "again": {"mistyped"}}
 	if got := post(form); got != http.StatusBadRequest {
 		t.Errorf("two passwords get %d", got)
 	}
-	form["again"] = []string{""}
+	form["again"], form["name"] = form["password"], []string{""}
+	if got := post(form); got != http.StatusBadRequest {
+		t.Errorf("no name gets %d", got)
+	}
+	form["again"], form["name"] = []string{""}, []string{"Ada"}
 	if got := post(form); got != http.StatusBadRequest {
 		t.Errorf("an empty second one gets %d", got)
 	}
@@ -159,7 +163,7 @@ func TestConsole_SaysThatTheSetupIsOpen(t *testing.T) {
 	if !strings.Contains(home(), "not finished") {
 		t.Error("the hint is missing")
 	}
-	if err := a.CompleteSetup(t.Context(), first.Link.Token, "ada@example.com", "long enough"); err != nil {
+	if err := a.CompleteSetup(t.Context(), first.Link.Token, app.SetUp{Name: "Ada", Email: "ada@example.com", Password: "long enough"}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(home(), "not finished") {
@@ -218,7 +222,7 @@ func TestCookie_IsBoundToTheHostWhereTheBrowserCan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.CompleteSetup(t.Context(), first.Link.Token, "ada@example.com", "long enough"); err != nil {
+	if err := a.CompleteSetup(t.Context(), first.Link.Token, app.SetUp{Name: "Ada", Email: "ada@example.com", Password: "long enough"}); err != nil {
 		t.Fatal(err)
 	}
 	proxied := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}

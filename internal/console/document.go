@@ -10,7 +10,8 @@ import (
 // documentPage is the data of document.html.
 type documentPage struct {
 	Document sheaf.Document
-	HTML     template.HTML // of its text
+	HTML     template.HTML // of its text, without its title
+	Heading  string        // id of the title in the text
 	By       string        // the author of the current version
 	Saved    bool          // the form that leads here has just saved it
 	Below    documentLevel // the documents below it
@@ -24,7 +25,7 @@ func (c *Console) document(v *visit) error {
 		return err
 	}
 	data := documentPage{Document: d.Document, Saved: v.r.URL.Query().Has("saved")}
-	if data.HTML, err = v.renderText(d.Content); err != nil {
+	if data.HTML, data.Heading, err = v.renderText(d.Content, d.Title); err != nil {
 		return err
 	}
 	if data.By, err = v.author(d.ID); err != nil {

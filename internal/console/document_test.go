@@ -48,7 +48,7 @@ func TestDocument_ShowsItsTextRendered(t *testing.T) {
 	w := newTown(t)
 	w.rewrite("# Hello\n\nSee [the other](document:" + w.ids["documents"] + ") and <script>alert(1)</script>.")
 	got := w.ask(http.MethodGet, w.address(documentPath), w.owner).Body.String()
-	for _, want := range []string{`Hello</h1>`, `href="/w/` + string(w.caller.Workspace) + `/documents/` + w.ids["documents"] + `"`,
+	for _, want := range []string{`<h1 id="h-hello">Hello<a class="self" href="#h-hello"`, `href="/w/` + string(w.caller.Workspace) + `/documents/` + w.ids["documents"] + `"`,
 		"&lt;script&gt;", "version 2", `class="prose"`, "/assets/prose.css?v="} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page has no %s: %s", want, got)
@@ -56,6 +56,21 @@ func TestDocument_ShowsItsTextRendered(t *testing.T) {
 	}
 	if strings.Contains(got, "<script>") {
 		t.Error("the page has the script of the text")
+	}
+}
+
+// D165: the page shows the title once, and the preview shows the whole text.
+func TestDocument_ShowsItsTitleOnce(t *testing.T) {
+	w := newTown(t)
+	text := "# document\n\n## More\n"
+	w.rewrite(text)
+	got := w.ask(http.MethodGet, w.address(documentPath), w.owner).Body.String()
+	if n := strings.Count(got, "<h1"); n != 1 || !strings.Contains(got, `<h1 id="h-document" dir="auto">`+w.text().Title+`</h1>`) || !strings.Contains(got, `<h2 id="h-more">More<a class="self"`) {
+		t.Errorf("%d titles: %s", n, got)
+	}
+	got = w.send("/w/{workspace}/documents/preview", url.Values{"content": {text}}).Body.String()
+	if !strings.HasPrefix(got, `<h1 id="h-document">document<a class="self"`) {
+		t.Errorf("the preview is %s", got)
 	}
 }
 
@@ -172,7 +187,7 @@ func TestVersions_ListCompareAndRestore(t *testing.T) {
 	w.rewrite("old line\n")
 	w.rewrite("new <line>\n")
 	list := w.ask(http.MethodGet, w.address(documentPath+"/versions"), w.owner).Body.String()
-	if !strings.Contains(list, "3 versions") || !strings.Contains(list, "ada@example.com") || !strings.Contains(list, "9 bytes") {
+	if !strings.Contains(list, "3 versions") || !strings.Contains(list, "<bdi>Ada</bdi>") || !strings.Contains(list, "9 bytes") {
 		t.Errorf("the list is %s", list)
 	}
 	for path, want := range map[string]string{"/versions/3": "<del>- old line", "/versions/2?view=now": "&lt;line&gt;", "/versions/2?view=text": "<p>old line</p>",
@@ -295,7 +310,7 @@ func TestSearch_FindsAndReportsAnInvalidQuery(t *testing.T) {
 	for q, want := range map[string]string{
 		"brown":   `<mark>brown</mark>&gt; fox`,
 		"Folder":  w.address(`href="/w/{workspace}/folders/` + w.ids["folders"]),
-		"nowhere": "Nothing has all of these words",
+		"nowhere": "No matches",
 		strings.Repeat("w ", 3) + "a b c d e f g h i j k": "at most 10",
 	} {
 		got := w.ask(http.MethodGet, w.address("/w/{workspace}/search?q="+url.QueryEscape(q)), w.owner)

@@ -251,7 +251,7 @@ func (c *Console) preview(v *visit) error {
 	if err := sheaf.CheckContent("content", text); err != nil {
 		return err
 	}
-	html, err := v.renderText(text)
+	html, _, err := v.renderText(text, "")
 	if err != nil {
 		return err
 	}

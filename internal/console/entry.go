@@ -21,7 +21,7 @@ type entry struct {
 // share has no name of its own.
 func (v *visit) entries(events []sheaf.Event) ([]entry, error) {
 	ctx, a := v.r.Context(), v.console.app
-	members, err := a.Members(ctx, v.caller)
+	names, err := v.people(usersOf(events)...)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (v *visit) entries(events []sheaf.Event) ([]entry, error) {
 	}
 	out := make([]entry, len(events))
 	for i, event := range events {
-		e := readEntry(event, members.Members)
+		e := readEntry(event, names)
 		if name := keys[event.Key]; name != "" {
 			e.Key = "the key “" + name + "”"
 		} else if event.Key != 0 {
@@ -47,6 +47,10 @@ func (v *visit) entries(events []sheaf.Event) ([]entry, error) {
 				var p sheaf.ProjectDetail
 				p, err = a.Project(ctx, v.caller, sheaf.ProjectID(id))
 				e.What = p.Name
+			case sheaf.ShareOfFolder:
+				var f sheaf.Folder
+				f, err = a.Folder(ctx, v.caller, sheaf.FolderID(id))
+				e.What = f.Name
 			}
 			if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
 				return nil, err
@@ -55,6 +59,19 @@ func (v *visit) entries(events []sheaf.Event) ([]entry, error) {
 		out[i] = e
 	}
 	return out, nil
+}
+
+// usersOf returns the users that the events name.
+func usersOf(events []sheaf.Event) []sheaf.UserID {
+	ids := make([]sheaf.UserID, 0, len(events))
+	for i := range events {
+		var b struct {
+			UserID sheaf.UserID `json:"user_id"`
+		}
+		_ = json.Unmarshal(events[i].Body, &b)
+		ids = append(ids, b.UserID)
+	}
+	return ids
 }
 
 // envelope has the fields of an event's body that a sentence needs.
@@ -68,19 +85,31 @@ type envelope struct {
 		ResourceID   string                     `json:"resource_id"`
 		Reason       string                     `json:"deactivation_reason"`
 		Previous     map[string]json.RawMessage `json:"previous"`
+		CreatedAt    string                     `json:"created_at"`
+		UpdatedAt    string                     `json:"updated_at"`
 	} `json:"payload"`
+	At string `json:"timestamp"`
+}
+
+// restores reports whether the event is about a document that came out of the trash: it was created
+// before, and changed at the time of the event. An imported document was changed earlier.
+func (b *envelope) restores(t sheaf.EventType) bool {
+	return t == sheaf.DocumentCreated && b.Payload.CreatedAt != b.Payload.UpdatedAt && b.Payload.UpdatedAt == b.At
 }
 
 // readEntry returns the event as a sentence. A program may have reported the payload in any shape:
 // fields that cannot be read are left out.
-func readEntry(e sheaf.Event, members []sheaf.Membership) entry {
+func readEntry(e sheaf.Event, names people) entry {
 	var b envelope
 	_ = json.Unmarshal(e.Body, &b)
-	out := entry{Event: e, Who: nameOf(members, b.UserID), Did: didOf(e.Type, b.Payload.Previous),
+	out := entry{Event: e, Who: names[b.UserID], Did: didOf(e.Type, b.Payload.Previous),
 		What: cmp.Or(b.Payload.Name, b.Payload.Title, b.Payload.Filename)}
+	if b.restores(e.Type) {
+		out.Did = "restored the document"
+	}
 	switch shows := b.Payload.ResourceType; {
 	case e.Type.Resource() != "share":
-	case shows == sheaf.ShareOfDocument, shows == sheaf.ShareOfProject:
+	case shows == sheaf.ShareOfDocument, shows == sheaf.ShareOfProject, shows == sheaf.ShareOfFolder:
 		out.shows, out.shownID = shows, b.Payload.ResourceID
 		out.Did += " of the " + string(shows)
 	}
@@ -88,7 +117,7 @@ func readEntry(e sheaf.Event, members []sheaf.Membership) entry {
 	case e.Type == sheaf.SubscriptionFailing, e.Type == sheaf.SubscriptionDeactivated && b.Payload.Reason == sheaf.ByFailures:
 		out.Who = "Sheaf" // the event has the owner's name, who did nothing
 	case out.Who == "":
-		out.Who = "Somebody"
+		out.Who = "Someone"
 	}
 	return out
 }
@@ -96,10 +125,7 @@ func readEntry(e sheaf.Event, members []sheaf.Membership) entry {
 // didOf returns the verb and the noun: "renamed the project".
 func didOf(t sheaf.EventType, previous map[string]json.RawMessage) string {
 	_, verb, _ := strings.Cut(string(t), ".")
-	switch verb {
-	case "created":
-		verb = "made"
-	case "updated":
+	if verb == "updated" {
 		verb = "changed"
 		for _, c := range changes {
 			if _, changed := previous[c.field]; changed {
@@ -121,5 +147,5 @@ func didOf(t sheaf.EventType, previous map[string]json.RawMessage) string {
 // counts.
 var changes = []struct{ field, verb string }{
 	{"name", "renamed"}, {"title", "renamed"}, {"folder_id", "moved"}, {"parent_id", "moved"}, {"project_id", "moved"},
-	{"color", "recoloured"}, {"icon", "changed the icon of"}, {"description", "described"},
+	{"color", "changed the color of"}, {"icon", "changed the icon of"}, {"description", "changed the description of"},
 }

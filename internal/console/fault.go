@@ -21,9 +21,9 @@ type input struct{ name, label string }
 var inputs = map[string]input{
 	"name": {"name", "Name"}, "title": {"title", "Title"}, "description": {"description", "Description"}, "content": {"content", "The text"},
 	"project_id": {"project", "Project"}, "project": {"project", "Project"}, "folder_id": {"folder", "The folder"}, "parent_id": {"parent", "The folder"},
-	"color": {"color", "Colour"}, "icon": {"icon", "Icon"}, "url": {"url", "Address"}, "events": {"event", "The choice of events"},
-	"headers": {"headers", "Headers"}, "scopes": {"scope", "What the key may do"}, "expires_at": {"expires", "Expiry"},
-	"e-mail": {"email", "E-mail"}, "email": {"email", "E-mail"}, "password": {"password", "The password"}, "again": {"again", "The password"},
+	"color": {"color", "Color"}, "icon": {"icon", "Icon"}, "url": {"url", "Address"}, "events": {"event", "Events"},
+	"headers": {"headers", "Headers"}, "scopes": {"scope", "Permissions"}, "expires_at": {"expires", "Expiry"},
+	"e-mail": {"email", "Email"}, "email": {"email", "Email"}, "password": {"password", "The password"}, "again": {"again", "The password"},
 	"current": {"current", "The current password"}, "role": {"role", "Role"}, "plan": {"plan", "Plan"}, "filename": {"filename", "Name"},
 	"color_primary": {"color", "Color"}, "footer": {"footer", "Footer"}, "font": {"font", "Font"}, "logo_media_id": {"logo", "Logo"}, "medium": {"logo", "Logo"},
 }

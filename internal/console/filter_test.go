@@ -36,8 +36,8 @@ func TestFilter_IsSeenAndEdited(t *testing.T) {
 		}
 		return got.Body.String()
 	}
-	w.wantIn(get(w.owner, ""), true, "It gets all events", "Find what to add")
-	w.wantIn(get(w.member, ""), false, "Find what to add")
+	w.wantIn(get(w.owner, ""), true, "This webhook gets all events", "Find a project, folder or document")
+	w.wantIn(get(w.member, ""), false, "Find a project, folder or document")
 	project := w.project()
 	key := inProject + ":" + string(project.ID)
 	w.wantIn(get(w.owner, "?q="+url.QueryEscape(project.Name)), true, key, "Add "+project.Name)
@@ -51,7 +51,7 @@ func TestFilter_IsSeenAndEdited(t *testing.T) {
 	w.wantIn(get(w.owner, "?q="+url.QueryEscape(project.Name)), false, "Add "+project.Name+"\"")
 	w.wantIn(get(w.member, ""), true, project.Name)
 	w.wantIn(get(w.member, ""), false, "Remove "+project.Name)
-	w.wantIn(w.ask(http.MethodGet, w.address("/w/{workspace}/webhooks/{id}"), w.owner).Body.String(), true, "Sent for 1 project, 1 folder and 1 record alone.", "/filter")
+	w.wantIn(w.ask(http.MethodGet, w.address("/w/{workspace}/webhooks/{id}"), w.owner).Body.String(), true, "Events of 1 project, 1 folder and 1 record alone.", "/filter")
 	w.wantIn(change("add", inProject+":00000000-0000-7000-8000-000000000000", http.StatusNotFound), true, project.Name)
 	change("add", "project:x", http.StatusBadRequest)
 	for _, k := range []string{inFolder + ":" + w.ids["folders"], ofRecord + ":" + w.ids["documents"], key} {

@@ -57,7 +57,7 @@ type folderForm struct {
 
 // fields returns the fields that change the folder.
 func (f folderForm) fields() []field {
-	return []field{{Name: "name", Label: "Name", Value: f.Name}, {Name: "color", Label: "Colour", Value: f.Color}}
+	return []field{{Name: "name", Label: "Name", Value: f.Name}, {Name: "color", Label: "Color", Value: f.Color}}
 }
 
 // formOfFolder returns the form with the folder's stored values.

@@ -76,7 +76,7 @@ func (c *Console) Panicked(x *front.Exchange) {
 	x.ProtectPage(c.policy, c.PublicURL)
 	v := &visit{Exchange: x, r: x.Request, console: c}
 	v.bare(http.StatusInternalServerError, "Something went wrong here",
-		"The page could not be shown. Open it again. If that does not help, ask the person who runs Sheaf: its log has the reason, under the request id "+x.ID+".")
+		"The page could not be shown. Open it again. If that does not help, ask your administrator: the log has the reason, under the request id "+x.ID+".")
 }
 
 // serve finds the route, makes the checks before its handler, and calls it. A person may make as
@@ -202,7 +202,7 @@ func (v *visit) fail(err error) {
 	var refusal *sheaf.Error
 	if !errors.As(err, &refusal) {
 		v.console.Log.Error("page failed", "path", v.r.URL.Path, "error", err)
-		refusal = &sheaf.Error{Text: "The page could not be shown, and nothing was changed. Try again in a moment. The person who runs Sheaf finds the reason in its log."}
+		refusal = &sheaf.Error{Text: "The page could not be shown, and nothing was changed. Try again in a moment. Your administrator finds the reason in the log."}
 	}
 	if refusal.Cause != nil && v.r.Context().Err() == nil { // a client that left is no fault of the store
 		v.console.Log.Error("page needs the store", "path", v.r.URL.Path, "error", err)

@@ -50,6 +50,7 @@ const mostFound = 6
 // jump answers GET /w/{workspace}/jump: the choices for what was typed so far.
 func (c *Console) jump(v *visit) error {
 	p := jumpPage{Query: typedQuery(v.r.URL.Query().Get("q"))}
+	v.jumpToActs(&p, p.calls)
 	if p.Query != "" {
 		for _, fill := range []func(*jumpPage) error{v.jumpToID, v.jumpToNames, v.jumpToIntegrations} {
 			if err := fill(&p); err != nil {
@@ -57,8 +58,8 @@ func (c *Console) jump(v *visit) error {
 			}
 		}
 	}
-	v.jumpToActs(&p)
 	if p.Query != "" {
+		v.jumpToActs(&p, func(title, does string) bool { return !p.calls(title, does) && p.matches(title, does) })
 		p.add("Search", []jumpItem{newJumpItem("Search all texts for “"+p.Query+"”", "", "search", v.link("search?"+url.Values{"q": {p.Query}}.Encode()))})
 	}
 	return v.fragment("jump", "choices-of-jump", p)
@@ -77,6 +78,15 @@ func (p *jumpPage) matches(texts ...string) bool {
 	return !slices.ContainsFunc(strings.Fields(strings.ToLower(p.Query)), func(word string) bool { return !strings.Contains(all, word) })
 }
 
+// calls reports whether every word of the query begins a word of the title: the person types the
+// name of a command. Commands that are called come before all records.
+func (p *jumpPage) calls(title, _ string) bool {
+	parts := strings.Fields(strings.ToLower(title))
+	return !slices.ContainsFunc(strings.Fields(strings.ToLower(p.Query)), func(word string) bool {
+		return !slices.ContainsFunc(parts, func(part string) bool { return strings.HasPrefix(part, word) })
+	})
+}
+
 // link returns an address within the workspace, without the prefix of all addresses.
 func (v *visit) link(path ...string) string {
 	return "/w/" + string(v.caller.Workspace) + "/" + strings.Join(path, "/")
@@ -86,7 +96,7 @@ func (v *visit) link(path ...string) string {
 func (v *visit) jumpToNames(p *jumpPage) error {
 	paths := folderPaths{v: v, known: map[sheaf.FolderID]sheaf.Folder{}}
 	for _, types := range [][]sheaf.SearchType{{sheaf.SearchProject}, {sheaf.SearchFolder}, {sheaf.SearchDocument}} {
-		hits, err := v.console.app.Search(v.r.Context(), v.caller, sheaf.SearchQuery{Text: p.Query, Types: types, Paging: sheaf.Paging{Limit: mostFound}})
+		hits, err := v.readHits(p.Query, types)
 		if sheaf.KindOf(err) == sheaf.Invalid {
 			p.Fault = faultOf(err)
 			return nil
@@ -94,12 +104,12 @@ func (v *visit) jumpToNames(p *jumpPage) error {
 		if err != nil {
 			return err
 		}
-		names, err := v.projectsOf(hits.Items)
+		names, err := v.projectsOf(hits)
 		if err != nil {
 			return err
 		}
 		var items []jumpItem
-		for _, h := range hits.Items {
+		for _, h := range hits {
 			where := "" // the root level, or a folder that was just deleted
 			if h.FolderID != nil {
 				folder, err := paths.folder(*h.FolderID)
@@ -126,6 +136,31 @@ func (v *visit) jumpToNames(p *jumpPage) error {
 		p.add(strings.ToUpper(string(types[0][:1]))+string(types[0][1:])+"s", items)
 	}
 	return nil
+}
+
+// mostRounds is the number of pages of hits that are searched for mostFound to show.
+const mostRounds = 4
+
+// readHits returns the first hits whose words a reader sees. A hit in the address of a link, or in a
+// comment, is left out: the search page has it.
+func (v *visit) readHits(text string, types []sheaf.SearchType) (out []sheaf.Hit, err error) {
+	q := sheaf.SearchQuery{Text: text, Types: types, Reading: true, Paging: sheaf.Paging{Limit: mostFound}}
+	for range mostRounds {
+		page, err := v.console.app.Search(v.r.Context(), v.caller, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range page.Items {
+			if !h.Unread && len(out) < mostFound {
+				out = append(out, h)
+			}
+		}
+		if len(out) == mostFound || !page.More() {
+			break
+		}
+		q.Offset += mostFound
+	}
+	return out, nil
 }
 
 // jumpToID finds the record or event whose identifier was typed.
@@ -216,12 +251,12 @@ func (v *visit) jumpToIntegrations(p *jumpPage) error {
 	return nil
 }
 
-// jumpToActs finds actions, pages, and the person's other workspaces. Without a query it finds all
-// of them.
-func (v *visit) jumpToActs(p *jumpPage) {
+// jumpToActs finds the actions, pages, and the person's other workspaces that `fits` accepts by title
+// and purpose.
+func (v *visit) jumpToActs(p *jumpPage, fits func(title, does string) bool) {
 	allowed := func(all []act) (out []jumpItem) {
 		for _, a := range all {
-			if v.caller.May(a.needs) && (a.may == nil || a.may(v)) && p.matches(a.title, a.does) {
+			if v.caller.May(a.needs) && (a.may == nil || a.may(v)) && fits(a.title, a.does) {
 				item := newJumpItem(a.title, a.does, a.icon, v.link(a.link))
 				item.Dialog = a.dialog
 				out = append(out, item)
@@ -229,17 +264,17 @@ func (v *visit) jumpToActs(p *jumpPage) {
 		}
 		return out
 	}
-	p.add("Make", allowed(acts))
+	p.add("Create", allowed(acts))
 	places := allowed(pagesToGo)
 	for _, page := range []jumpItem{newJumpItem("Account", "your name and password", "lock", "/account"), newJumpItem("API reference", "for programs", "code", "/docs")} {
-		if p.matches(page.Title, page.Where) {
+		if fits(page.Title, page.Where) {
 			places = append(places, page)
 		}
 	}
 	p.add("Go to", places)
 	var others []jumpItem
 	for _, m := range v.session.Memberships {
-		if m.Workspace.ID != v.caller.Workspace && p.matches(m.Workspace.Name) {
+		if m.Workspace.ID != v.caller.Workspace && fits(m.Workspace.Name, "") {
 			others = append(others, newJumpItem(m.Workspace.Name, string(m.Role), "updown", "/w/"+string(m.Workspace.ID)+"/projects"))
 		}
 	}

@@ -16,7 +16,8 @@ type keysPage struct {
 
 type keyRow struct {
 	sheaf.Key
-	By string // its owner
+	By  string     // the user in whose name it acts
+	Old *time.Time // end of the previous secret, which still works; nil: there is none
 }
 
 // Everything reports whether the key has every scope.
@@ -37,7 +38,11 @@ func (c *Console) keys(v *visit) error {
 	}
 	out := keysPage{Most: v.member.Workspace.Plan.MaxKeys()}
 	for _, k := range page.Items {
-		out.Keys = append(out.Keys, keyRow{k, nameOf(members.Members, k.UserID)})
+		row := keyRow{Key: k, By: nameOf(members.Members, k.UserID)}
+		if k.Takes(k.Rotation-1, c.Now()) {
+			row.Old = k.OldUntil
+		}
+		out.Keys = append(out.Keys, row)
 	}
 	return v.show(http.StatusOK, "keys", out)
 }
@@ -51,21 +56,21 @@ type scopeChoice struct {
 
 var allows = map[sheaf.Scope]string{
 	sheaf.ProjectsRead:   "see projects and folders",
-	sheaf.ProjectsWrite:  "make, change, move and delete projects and folders",
+	sheaf.ProjectsWrite:  "create, change, move and delete projects and folders",
 	sheaf.DocumentsRead:  "see documents",
-	sheaf.DocumentsWrite: "make, change, delete and restore documents",
+	sheaf.DocumentsWrite: "create, change, delete and restore documents",
 	sheaf.MediaRead:      "see and download media",
 	sheaf.MediaWrite:     "upload, change and delete media",
 	sheaf.SharesRead:     "see shares, with their addresses, which anyone can open",
-	sheaf.SharesWrite:    "publish documents and projects that the key can read, and stop publishing them",
+	sheaf.SharesWrite:    "publish documents, projects and folders that the key can read, and stop publishing them",
 	sheaf.BrandingsRead:  "see brandings",
-	sheaf.BrandingsWrite: "make, change, move and delete brandings",
+	sheaf.BrandingsWrite: "create, change, move and delete brandings",
 	sheaf.WebhooksRead:   "see webhooks and the results of deliveries",
-	sheaf.WebhooksWrite:  "make and change webhooks: they show all content of the workspace",
+	sheaf.WebhooksWrite:  "create and change webhooks: they show all content of the workspace",
 	sheaf.EventsRead:     "read the log of events: it shows all content of the workspace",
 	sheaf.EventsWrite:    "report events of media, generations and shares",
 	sheaf.KeysRead:       "see the list of keys, never a key itself",
-	sheaf.KeysWrite:      "make keys with at most its own rights, and revoke any key",
+	sheaf.KeysWrite:      "create keys with no more rights than its own, and revoke any key",
 }
 
 // expiries are the lifetimes to choose from, by the value of the form's field.
@@ -81,10 +86,11 @@ var expiries = []struct {
 
 // keyForm is the data of key-form.html.
 type keyForm struct {
-	Name    string
-	Expires string
-	Scopes  []scopeChoice
-	Secret  string // shown once
+	Name      string
+	Expires   string
+	Scopes    []scopeChoice
+	Workspace bool   // it belongs to the workspace
+	Secret    string // shown once
 }
 
 // Expiries returns the lifetimes to choose from.
@@ -109,12 +115,12 @@ func (c *Console) newKey(v *visit) error {
 // createKey answers POST /w/{workspace}/keys: it creates a key and shows it, once.
 func (c *Console) createKey(v *visit) error {
 	f := newKeyForm(v.r.PostForm["scope"]...)
-	f.Name, f.Expires = v.field("name"), v.field("expires")
+	f.Name, f.Expires, f.Workspace = v.field("name"), v.field("expires"), v.field("owner") == sheaf.OwnerWorkspace
 	scopes, err := sheaf.ParseScopes(v.r.PostForm["scope"])
 	if err != nil {
-		return v.again("key-form", f, sheaf.InvalidField("scopes", "choose at least one thing that the key may do"))
+		return v.again("key-form", f, sheaf.InvalidField("scopes", "choose at least one permission"))
 	}
-	in := app.NewKey{Name: f.Name, Scopes: scopes}
+	in := app.NewKey{Name: f.Name, Scopes: scopes, OfWorkspace: f.Workspace}
 	for _, e := range expiries {
 		if e.Value == f.Expires && e.Lasts > 0 {
 			at := c.Now().Add(e.Lasts)
@@ -144,6 +150,57 @@ func (v *visit) keyOf() (sheaf.Key, error) {
 		return sheaf.Key{}, sheaf.Missing("key")
 	}
 	return page.Items[i], nil
+}
+
+// graces are the times for which the previous secret can go on working, by the value of the form's
+// field.
+var graces = []struct {
+	Value, Text string
+	Lasts       time.Duration
+}{
+	{"now", "At once", 0},
+	{"hour", "In an hour", time.Hour},
+	{"day", "In a day", sheaf.MaxKeyGrace},
+}
+
+// rotateForm is the data of key-rotate.html.
+type rotateForm struct {
+	sheaf.Key
+	Grace  string
+	Secret string // shown once
+}
+
+// Graces returns the times to choose from.
+func (rotateForm) Graces() any { return graces }
+
+// rotateKeyForm answers GET /w/{workspace}/keys/{id}/rotate.
+func (c *Console) rotateKeyForm(v *visit) error {
+	k, err := v.keyOf()
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "key-rotate", rotateForm{Key: k, Grace: "hour"})
+}
+
+// rotateKey answers POST /w/{workspace}/keys/{id}/rotate: it makes a new secret and shows it, once.
+func (c *Console) rotateKey(v *visit) error {
+	k, err := v.keyOf()
+	if err != nil {
+		return err
+	}
+	f := rotateForm{Key: k, Grace: v.field("grace")}
+	var grace time.Duration
+	for _, g := range graces {
+		if g.Value == f.Grace {
+			grace = g.Lasts
+		}
+	}
+	rotated, err := c.app.RotateKey(v.r.Context(), v.caller, k.ID, grace)
+	if err != nil {
+		return v.again("key-rotate", f, err)
+	}
+	f.Key, f.Secret = rotated.Key, *rotated.Secret
+	return v.show(http.StatusOK, "key-rotate", f)
 }
 
 // revokeKey answers POST /w/{workspace}/keys/{id}/revoke: it revokes a key.

@@ -29,11 +29,11 @@ type order struct {
 // The orders of projects, folders and brandings, of documents, and of deleted documents. Documents in
 // their own order are shown as a tree.
 var (
-	treeOrders = []order{{"", "In their order", string(sheaf.ByOrder), false}, {"name", "By name", string(sheaf.ByName), false},
+	treeOrders = []order{{"", "Manual order", string(sheaf.ByOrder), false}, {"name", "By name", string(sheaf.ByName), false},
 		{"changed", "Last changed first", string(sheaf.ByUpdated), true}, {"newest", "Newest first", string(sheaf.ByCreated), true}}
 	documentOrders = []order{{"", "Last changed first", string(sheaf.DocumentsByUpdated), true}, {"name", "By title", string(sheaf.DocumentsByTitle), false},
 		{"newest", "Newest first", string(sheaf.DocumentsByCreated), true}, {"oldest", "Oldest first", string(sheaf.DocumentsByCreated), false}}
-	documentTreeOrders = append([]order{{"", "In their order", string(sheaf.DocumentsByOrder), false},
+	documentTreeOrders = append([]order{{"", "Manual order", string(sheaf.DocumentsByOrder), false},
 		{"changed", documentOrders[0].Text, documentOrders[0].sort, true}}, documentOrders[1:]...)
 	trashOrders = []order{{"", "Last deleted first", string(sheaf.DocumentsByDeleted), true}, {"name", "By title", string(sheaf.DocumentsByTitle), false}}
 )

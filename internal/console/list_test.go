@@ -24,7 +24,7 @@ func TestLists_CutListsHaveLinksToTheRest(t *testing.T) {
 		_, err := w.a.CreateDocument(t.Context(), w.caller, sheaf.DocumentChange{Title: sheaf.Some(fmt.Sprint("Lighthouse ", i)), ProjectID: sheaf.Some(sheaf.ProjectID(w.ids["projects"]))})
 		w.must(err)
 	}
-	w.wantIn(w.get("search?q=lighthouse"), true, "26 hits", "Show more: 1 is left", "document in Project<")
+	w.wantIn(w.get("search?q=lighthouse"), true, "26 results", "Show more (1 left)", "document in Project<")
 	w.wantIn(w.get("activity?resource=lighthouse"), true, "These are the first matches")
 }
 
@@ -51,10 +51,10 @@ func TestLists_AreFilteredAndOrdered(t *testing.T) {
 	found := w.get("projects?q=PROJ")
 	w.wantIn(found, true, `id="card-`+w.ids["projects"], `value="PROJ"`, "<h2>Projects</h2>")
 	w.wantIn(found, false, ">A 0001</strong>", "At the top level")
-	w.wantIn(w.get("projects?q=nothing+like+it"), true, "Nothing has this name", "“<span dir=\"auto\">nothing like it</span>”")
-	w.wantIn(w.get("projects?q="+strings.Repeat("%C3%A4", 300)), true, "Nothing has this name")
+	w.wantIn(w.get("projects?q=nothing+like+it"), true, "No matches", "“<span dir=\"auto\">nothing like it</span>”")
+	w.wantIn(w.get("projects?q="+strings.Repeat("%C3%A4", 300)), true, "No matches")
 	inside := w.get("folders/" + w.ids["folders"] + "?q=A+0")
-	w.wantIn(inside, true, "Nothing has this name")
+	w.wantIn(inside, true, "No matches")
 
 	for _, title := range []string{"Zebra", "Aardvark"} {
 		_, err := w.a.CreateDocument(t.Context(), w.caller, sheaf.DocumentChange{Title: sheaf.Some(title), ProjectID: sheaf.Some(sheaf.ProjectID(w.ids["projects"]))})
@@ -69,5 +69,5 @@ func TestLists_AreFilteredAndOrdered(t *testing.T) {
 	w.wantIn(w.get(project+"?q=zeb"), true, ">Zebra<", `name="q" value="zeb"`)
 	w.wantIn(w.get(project+"?q=zeb"), false, ">Aardvark<")
 	w.wantIn(w.get("trash?q=gon&sort=name"), true, ">Gone<")
-	w.wantIn(w.get("trash?q=zeb"), true, "Nothing has this name")
+	w.wantIn(w.get("trash?q=zeb"), true, "No matches")
 }

@@ -21,7 +21,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// opens says who may open each route. A new route, or a change of its access, must be written here
+// opens says who may open each route: the scope that the person's role must have, and the lowest role
+// that has it. A new route, or a change of its access, must be written here
 // by hand: that is the moment to think about it.
 const opens = `
 GET /{$}: anyone
@@ -38,121 +39,129 @@ POST /sign-out-everywhere: signed in
 GET /account: signed in
 POST /account/name: signed in
 POST /account/password: signed in
-GET /w/{workspace}: projects:read
-GET /w/{workspace}/live: events:read
-GET /w/{workspace}/search: projects:read
-GET /w/{workspace}/jump: projects:read
-GET /w/{workspace}/projects: projects:read
-GET /w/{workspace}/projects/new: projects:write
-GET /w/{workspace}/projects/choose: projects:read
-POST /w/{workspace}/projects: projects:write
-GET /w/{workspace}/projects/{id}: projects:read
-GET /w/{workspace}/projects/{id}/edit: projects:write
-POST /w/{workspace}/projects/{id}: projects:write
-GET /w/{workspace}/projects/{id}/move: projects:write
-POST /w/{workspace}/projects/{id}/move: projects:write
-GET /w/{workspace}/projects/{id}/delete: projects:write
-POST /w/{workspace}/projects/{id}/delete: projects:write
-GET /w/{workspace}/folders/new: projects:write
-GET /w/{workspace}/folders/choose: projects:read
-POST /w/{workspace}/folders: projects:write
-GET /w/{workspace}/folders/{id}: projects:read
-GET /w/{workspace}/folders/{id}/branch: projects:read
-GET /w/{workspace}/folders/{id}/edit: projects:write
-POST /w/{workspace}/folders/{id}: projects:write
-GET /w/{workspace}/folders/{id}/move: projects:write
-POST /w/{workspace}/folders/{id}/move: projects:write
-GET /w/{workspace}/folders/{id}/delete: projects:write
-POST /w/{workspace}/folders/{id}/delete: projects:write
-GET /w/{workspace}/selection/move: projects:write
-POST /w/{workspace}/selection/move: projects:write
-GET /w/{workspace}/selection/places: projects:write
-GET /w/{workspace}/selection/delete: projects:write
-POST /w/{workspace}/selection/delete: projects:write
-GET /w/{workspace}/selection/share: shares:write
-POST /w/{workspace}/selection/share: shares:write
-POST /w/{workspace}/selection/undo: projects:write
-POST /w/{workspace}/selection/order: projects:write
-GET /w/{workspace}/brandings: brandings:read
-GET /w/{workspace}/brandings/new: brandings:write
-POST /w/{workspace}/brandings: brandings:write
-POST /w/{workspace}/brandings/preview: brandings:write
-GET /w/{workspace}/brandings/{id}: brandings:read
-GET /w/{workspace}/brandings/{id}/edit: brandings:write
-POST /w/{workspace}/brandings/{id}: brandings:write
-GET /w/{workspace}/brandings/{id}/move: brandings:write
-POST /w/{workspace}/brandings/{id}/move: brandings:write
-GET /w/{workspace}/brandings/{id}/delete: brandings:write
-POST /w/{workspace}/brandings/{id}/delete: brandings:write
-POST /w/{workspace}/settings/branding: brandings:write
-GET /w/{workspace}/documents: documents:read
-GET /w/{workspace}/documents/new: documents:write
-POST /w/{workspace}/documents: documents:write
-POST /w/{workspace}/documents/preview: documents:write
-GET /w/{workspace}/documents/{id}: documents:read
-GET /w/{workspace}/documents/{id}/branch: documents:read
-GET /w/{workspace}/documents/{id}/edit: documents:write
-GET /w/{workspace}/documents/{id}/versions: documents:read
-GET /w/{workspace}/documents/{id}/versions/{n}: documents:read
-GET /w/{workspace}/documents/{id}/versions/{n}/restore: documents:write
-POST /w/{workspace}/documents/{id}/versions/{n}/restore: documents:write
-POST /w/{workspace}/documents/{id}: documents:write
-GET /w/{workspace}/documents/{id}/delete: documents:write
-POST /w/{workspace}/documents/{id}/delete: documents:write
-POST /w/{workspace}/documents/{id}/restore: documents:write
-GET /w/{workspace}/documents/{id}/share: shares:read
-POST /w/{workspace}/documents/{id}/share: shares:write
-GET /w/{workspace}/projects/{id}/share: shares:read
-POST /w/{workspace}/projects/{id}/share: shares:write
-POST /w/{workspace}/shares/{id}: shares:write
-POST /w/{workspace}/shares/{id}/delete: shares:write
-GET /w/{workspace}/trash: documents:read
-GET /w/{workspace}/trash/{id}/delete: documents:write
-POST /w/{workspace}/trash/{id}/delete: documents:write
-GET /w/{workspace}/media: media:read
-POST /w/{workspace}/media: media:write
-GET /w/{workspace}/media/{id}/content: media:read
-GET /w/{workspace}/media/{id}/rename: media:write
-POST /w/{workspace}/media/{id}/rename: media:write
-GET /w/{workspace}/media/{id}/delete: media:write
-POST /w/{workspace}/media/{id}/delete: media:write
-GET /w/{workspace}/webhooks: webhooks:read
-GET /w/{workspace}/webhooks/new: webhooks:write
-POST /w/{workspace}/webhooks: webhooks:write
-GET /w/{workspace}/webhooks/{id}: webhooks:read
-GET /w/{workspace}/webhooks/{id}/edit: webhooks:write
-POST /w/{workspace}/webhooks/{id}: webhooks:write
-GET /w/{workspace}/webhooks/{id}/filter: webhooks:read
-POST /w/{workspace}/webhooks/{id}/filter: webhooks:write
-POST /w/{workspace}/webhooks/{id}/test: webhooks:write
-GET /w/{workspace}/webhooks/{id}/rotate: webhooks:write
-POST /w/{workspace}/webhooks/{id}/rotate: webhooks:write
-GET /w/{workspace}/webhooks/{id}/pause: webhooks:write
-POST /w/{workspace}/webhooks/{id}/pause: webhooks:write
-GET /w/{workspace}/webhooks/{id}/reactivate: webhooks:write
-POST /w/{workspace}/webhooks/{id}/reactivate: webhooks:write
-POST /w/{workspace}/webhooks/{id}/recover: webhooks:write
-POST /w/{workspace}/webhooks/{id}/resend: webhooks:write
-GET /w/{workspace}/webhooks/{id}/delete: webhooks:write
-POST /w/{workspace}/webhooks/{id}/delete: webhooks:write
-GET /w/{workspace}/deliveries/{id}: webhooks:read
-POST /w/{workspace}/deliveries/{id}/redeliver: webhooks:write
-GET /w/{workspace}/keys: keys:read
-GET /w/{workspace}/keys/new: keys:write
-POST /w/{workspace}/keys: keys:write
-GET /w/{workspace}/keys/{id}/revoke: keys:write
-POST /w/{workspace}/keys/{id}/revoke: keys:write
-GET /w/{workspace}/activity: events:read
-GET /w/{workspace}/events/{id}: events:read
-GET /w/{workspace}/members: projects:read
+GET /w/{workspace}: projects:read member
+GET /w/{workspace}/live: events:read member
+GET /w/{workspace}/search: projects:read member
+GET /w/{workspace}/jump: projects:read member
+GET /w/{workspace}/projects: projects:read member
+POST /w/{workspace}/steps/close: projects:write editor
+GET /w/{workspace}/projects/new: projects:write editor
+GET /w/{workspace}/projects/choose: projects:read member
+POST /w/{workspace}/projects: projects:write editor
+GET /w/{workspace}/projects/{id}: projects:read member
+GET /w/{workspace}/projects/{id}/edit: projects:write editor
+POST /w/{workspace}/projects/{id}: projects:write editor
+GET /w/{workspace}/projects/{id}/move: projects:write editor
+POST /w/{workspace}/projects/{id}/move: projects:write editor
+GET /w/{workspace}/projects/{id}/delete: projects:write editor
+POST /w/{workspace}/projects/{id}/delete: projects:write editor
+GET /w/{workspace}/folders/new: projects:write editor
+GET /w/{workspace}/folders/choose: projects:read member
+POST /w/{workspace}/folders: projects:write editor
+GET /w/{workspace}/folders/{id}: projects:read member
+GET /w/{workspace}/folders/{id}/branch: projects:read member
+GET /w/{workspace}/folders/{id}/edit: projects:write editor
+POST /w/{workspace}/folders/{id}: projects:write editor
+GET /w/{workspace}/folders/{id}/move: projects:write editor
+POST /w/{workspace}/folders/{id}/move: projects:write editor
+GET /w/{workspace}/folders/{id}/delete: projects:write editor
+POST /w/{workspace}/folders/{id}/delete: projects:write editor
+GET /w/{workspace}/selection/move: projects:write editor
+POST /w/{workspace}/selection/move: projects:write editor
+GET /w/{workspace}/selection/places: projects:write editor
+GET /w/{workspace}/selection/delete: projects:write editor
+POST /w/{workspace}/selection/delete: projects:write editor
+GET /w/{workspace}/selection/share: shares:write editor
+POST /w/{workspace}/selection/share: shares:write editor
+POST /w/{workspace}/selection/undo: projects:write editor
+POST /w/{workspace}/selection/order: projects:write editor
+GET /w/{workspace}/brandings: brandings:read member
+GET /w/{workspace}/brandings/new: brandings:write editor
+POST /w/{workspace}/brandings: brandings:write editor
+POST /w/{workspace}/brandings/preview: brandings:write editor
+GET /w/{workspace}/brandings/{id}: brandings:read member
+GET /w/{workspace}/brandings/{id}/edit: brandings:write editor
+POST /w/{workspace}/brandings/{id}: brandings:write editor
+GET /w/{workspace}/brandings/{id}/move: brandings:write editor
+POST /w/{workspace}/brandings/{id}/move: brandings:write editor
+GET /w/{workspace}/brandings/{id}/delete: brandings:write editor
+POST /w/{workspace}/brandings/{id}/delete: brandings:write editor
+POST /w/{workspace}/settings/branding: brandings:write editor
+GET /w/{workspace}/documents: documents:read member
+GET /w/{workspace}/documents/new: documents:write editor
+GET /w/{workspace}/documents/links: documents:read member
+POST /w/{workspace}/documents: documents:write editor
+POST /w/{workspace}/documents/preview: documents:write editor
+GET /w/{workspace}/documents/{id}: documents:read member
+GET /w/{workspace}/documents/{id}/branch: documents:read member
+GET /w/{workspace}/documents/{id}/linked: documents:read member
+GET /w/{workspace}/documents/{id}/edit: documents:write editor
+GET /w/{workspace}/documents/{id}/versions: documents:read member
+GET /w/{workspace}/documents/{id}/versions/compare: documents:read member
+GET /w/{workspace}/documents/{id}/versions/{n}: documents:read member
+GET /w/{workspace}/documents/{id}/versions/{n}/restore: documents:write editor
+POST /w/{workspace}/documents/{id}/versions/{n}/restore: documents:write editor
+POST /w/{workspace}/documents/{id}: documents:write editor
+GET /w/{workspace}/documents/{id}/delete: documents:write editor
+POST /w/{workspace}/documents/{id}/delete: documents:write editor
+POST /w/{workspace}/documents/{id}/restore: documents:write editor
+GET /w/{workspace}/documents/{id}/share: shares:read member
+POST /w/{workspace}/documents/{id}/share: shares:write editor
+GET /w/{workspace}/projects/{id}/share: shares:read member
+POST /w/{workspace}/projects/{id}/share: shares:write editor
+GET /w/{workspace}/folders/{id}/share: shares:read member
+POST /w/{workspace}/folders/{id}/share: shares:write editor
+POST /w/{workspace}/shares/{id}: shares:write editor
+POST /w/{workspace}/shares/{id}/delete: shares:write editor
+GET /w/{workspace}/trash: documents:read member
+GET /w/{workspace}/trash/{id}/delete: documents:write editor
+POST /w/{workspace}/trash/{id}/delete: documents:write editor
+GET /w/{workspace}/media: media:read member
+POST /w/{workspace}/media: media:write editor
+GET /w/{workspace}/media/{id}/content: media:read member
+GET /w/{workspace}/media/{id}/rename: media:write editor
+POST /w/{workspace}/media/{id}/rename: media:write editor
+GET /w/{workspace}/media/{id}/delete: media:write editor
+POST /w/{workspace}/media/{id}/delete: media:write editor
+GET /w/{workspace}/webhooks: webhooks:read member
+GET /w/{workspace}/webhooks/new: webhooks:write admin
+POST /w/{workspace}/webhooks: webhooks:write admin
+GET /w/{workspace}/webhooks/{id}: webhooks:read member
+GET /w/{workspace}/webhooks/{id}/edit: webhooks:write admin
+POST /w/{workspace}/webhooks/{id}: webhooks:write admin
+GET /w/{workspace}/webhooks/{id}/filter: webhooks:read member
+POST /w/{workspace}/webhooks/{id}/filter: webhooks:write admin
+POST /w/{workspace}/webhooks/{id}/test: webhooks:write admin
+GET /w/{workspace}/webhooks/{id}/rotate: webhooks:write admin
+POST /w/{workspace}/webhooks/{id}/rotate: webhooks:write admin
+GET /w/{workspace}/webhooks/{id}/pause: webhooks:write admin
+POST /w/{workspace}/webhooks/{id}/pause: webhooks:write admin
+GET /w/{workspace}/webhooks/{id}/reactivate: webhooks:write admin
+POST /w/{workspace}/webhooks/{id}/reactivate: webhooks:write admin
+POST /w/{workspace}/webhooks/{id}/recover: webhooks:write admin
+POST /w/{workspace}/webhooks/{id}/resend: webhooks:write admin
+GET /w/{workspace}/webhooks/{id}/delete: webhooks:write admin
+POST /w/{workspace}/webhooks/{id}/delete: webhooks:write admin
+GET /w/{workspace}/deliveries/{id}: webhooks:read member
+POST /w/{workspace}/deliveries/{id}/redeliver: webhooks:write admin
+GET /w/{workspace}/keys: keys:read member
+GET /w/{workspace}/keys/new: keys:write admin
+POST /w/{workspace}/keys: keys:write admin
+GET /w/{workspace}/keys/{id}/rotate: keys:write admin
+POST /w/{workspace}/keys/{id}/rotate: keys:write admin
+GET /w/{workspace}/keys/{id}/revoke: keys:write admin
+POST /w/{workspace}/keys/{id}/revoke: keys:write admin
+GET /w/{workspace}/activity: events:read member
+GET /w/{workspace}/events/{id}: events:read member
+GET /w/{workspace}/members: projects:read member
 GET /w/{workspace}/members/invite: owners
 POST /w/{workspace}/members/invite: owners
 GET /w/{workspace}/members/{id}/role: owners
 POST /w/{workspace}/members/{id}/role: owners
-GET /w/{workspace}/members/{id}/remove: projects:read
-POST /w/{workspace}/members/{id}/remove: projects:read
+GET /w/{workspace}/members/{id}/remove: projects:read member
+POST /w/{workspace}/members/{id}/remove: projects:read member
 POST /w/{workspace}/invitations/{id}/withdraw: owners
-GET /w/{workspace}/settings: projects:read
+GET /w/{workspace}/settings: projects:read member
 POST /w/{workspace}/settings/name: owners
 POST /w/{workspace}/settings/plan: owners
 `
@@ -161,7 +170,7 @@ func TestRoutes_SayWhoOpensThem(t *testing.T) {
 	c, _ := newConsole(t)
 	var got []string
 	for _, r := range c.allRoutes() {
-		who := map[int]string{byAnything: "anything", byAnyone: "anyone", bySignedIn: "signed in", byOwner: "owners", byMember: string(r.who.scope)}[r.who.level]
+		who := map[int]string{byAnything: "anything", byAnyone: "anyone", bySignedIn: "signed in", byOwner: "owners", byMember: fmt.Sprintf("%s %s", r.who.scope, sheaf.LowestRole(r.who.scope))}[r.who.level]
 		got = append(got, fmt.Sprintf("%s %s: %s", r.method, r.path, who))
 	}
 	want := strings.Split(strings.TrimSpace(opens), "\n")
@@ -191,14 +200,10 @@ func newTown(t *testing.T) *town {
 	w := &town{T: t, c: c, a: a, store: st, index: index, ids: map[string]string{}}
 	first, _, err := a.Operator().FirstRun(t.Context())
 	w.must(err)
-	w.must(a.CompleteSetup(t.Context(), first.Link.Token, "ada@example.com", "long enough"))
+	w.must(a.CompleteSetup(t.Context(), first.Link.Token, app.SetUp{Name: "Ada", Email: "ada@example.com", Password: "long enough"}))
 	w.owner = w.signIn("ada@example.com")
 	w.caller = w.callerOf(w.owner)
-	i, err := a.Invite(t.Context(), w.caller, "bob@example.com", sheaf.Member)
-	w.must(err)
-	s, _, err := a.Join(t.Context(), app.Join{Token: i.Token, Name: "Bob", Password: "long enough"}, "")
-	w.must(err)
-	w.member = s.Token
+	w.member = w.join("bob@example.com", "Bob", sheaf.Member)
 	_, err = a.Operator().CreateWorkspace(t.Context(), app.NewWorkspace{Name: "Other", Plan: sheaf.Business, OwnerEmail: "eve@example.com"})
 	w.must(err)
 	_, err = a.Operator().SetPassword(t.Context(), "eve@example.com", "long enough")
@@ -206,6 +211,16 @@ func newTown(t *testing.T) *town {
 	w.stranger = w.signIn("eve@example.com")
 	w.fill()
 	return w
+}
+
+// join adds a person to the workspace, and returns their cookie.
+func (w *town) join(email, name string, role sheaf.Role) string {
+	w.Helper()
+	i, err := w.a.Invite(w.Context(), w.caller, email, role)
+	w.must(err)
+	s, _, err := w.a.Join(w.Context(), app.Join{Token: i.Token, Name: name, Password: "long enough"}, "")
+	w.must(err)
+	return s.Token
 }
 
 // freeze stops the clock, so that no wait ends before the test checks it.
@@ -384,22 +399,56 @@ func TestAccess_AnotherWorkspace(t *testing.T) {
 	}
 }
 
-func TestAccess_WrongRole(t *testing.T) {
-	w := newTown(t)
-	before := w.everything()
-	for _, r := range w.c.allRoutes() {
-		if r.who.level < byMember {
+// opensTo returns the routes of the table `opens` that a member with the role may open, and those
+// that they may not.
+func opensTo(role sheaf.Role) (open, closed []string) {
+	rank := []string{"member", "editor", "admin", "owners"}
+	own := slices.Index(rank, string(role))
+	for line := range strings.Lines(opens) {
+		route, who, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		words := strings.Fields(who)
+		if len(words) == 0 {
 			continue
 		}
-		refused := r.who.level == byOwner || strings.HasSuffix(string(r.who.scope), ":write")
+		switch needs := slices.Index(rank, words[len(words)-1]); {
+		case needs < 0: // it is open to people outside the workspace
 		// Only owners may remove an owner. All people may remove themselves.
-		refused = refused || r.method == http.MethodPost && strings.HasSuffix(r.path, "/members/{id}/remove")
-		if got := w.ask(r.method, w.address(r.path), w.member); (got.Code == http.StatusForbidden) != refused {
-			t.Errorf("%s %s: %d", r.method, r.path, got.Code)
+		case needs > own, strings.HasPrefix(route, "POST") && strings.HasSuffix(route, "/members/{id}/remove"):
+			closed = append(closed, route)
+		default:
+			open = append(open, route)
 		}
 	}
-	if w.everything() != before {
-		t.Error("a member changed something")
+	return open, closed
+}
+
+// D166: each route is refused to the roles below the one in the table, and to no other.
+func TestAccess_WrongRole(t *testing.T) {
+	for _, role := range []sheaf.Role{sheaf.Member, sheaf.Editor, sheaf.Admin} {
+		t.Run(string(role), func(t *testing.T) {
+			w := newTown(t)
+			token := w.join("dan@example.com", "Dan", role)
+			before := w.everything()
+			open, closed := opensTo(role)
+			for _, route := range closed {
+				method, path, _ := strings.Cut(route, " ")
+				if got := w.ask(method, w.address(path), token); got.Code != http.StatusForbidden {
+					t.Errorf("%s: %d", route, got.Code)
+				}
+			}
+			if w.everything() != before {
+				t.Error("a refused request changed something")
+			}
+			for _, route := range open {
+				method, path, _ := strings.Cut(route, " ")
+				if got := w.ask(method, w.address(path), token); got.Code == http.StatusForbidden {
+					t.Errorf("%s: %d %s", route, got.Code, got.Body)
+				}
+			}
+			if role == sheaf.Member && w.everything() != before {
+				t.Error("a member changed something")
+			}
+		})
 	}
 }
 

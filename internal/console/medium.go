@@ -25,7 +25,7 @@ type mediaPage struct {
 
 // Kinds returns the kinds to filter by.
 func (mediaPage) Kinds() []struct{ Value, Text string } {
-	return []struct{ Value, Text string }{{"", "All"}, {"image/", "Pictures"}, {"video/", "Films"}, {"audio/", "Sounds"}, {sheaf.Binary, "Other files"}}
+	return []struct{ Value, Text string }{{"", "All"}, {"image/", "Pictures"}, {"video/", "Videos"}, {"audio/", "Audio"}, {sheaf.Binary, "Other files"}}
 }
 
 // mediaPage returns a page of the library.

@@ -179,6 +179,7 @@ func (c *Console) functions() template.FuncMap {
 		"time":     func(t any) template.HTML { return timeElement(t, "") },
 		"clock":    func(t any) template.HTML { return timeElement(t, " data-clock") }, // stays a time of day, for tables
 		"many":     many,
+		"figure":   figure,
 		"text":     text,
 		"markdown": markdownOf,
 		"icons":    icon.All,
@@ -196,10 +197,8 @@ func (c *Console) functions() template.FuncMap {
 
 		// article returns the word before a role.
 		"article": func(r sheaf.Role) string {
-			if r == sheaf.Member {
-				return "a"
-			}
-			return "an"
+			article, _, _ := strings.Cut(r.Phrase(), " ")
+			return article
 		},
 		// invalid marks the element that the page's fault is about: it gets the focus, and a screen
 		// reader reads the fault with it.
@@ -373,15 +372,21 @@ const (
 // renderText renders a document's text. Links to documents lead to their pages, and media are read
 // with the session; both addresses check whether the reader may see them. It returns Unavailable if
 // the workspace gets no turn to render in time.
-func (v *visit) renderText(text string) (template.HTML, error) {
+//
+// If the page shows `title` above the text and the text begins with it, the text is rendered without
+// that heading, and its id is returned for the title.
+func (v *visit) renderText(text, title string) (_ template.HTML, id string, _ error) {
 	page, err := v.console.Render.Page(v.AwaitTurn, text)
 	if err != nil {
-		return "", overloaded(err)
+		return "", "", overloaded(err)
 	}
+	id, _ = page.Titled(title)
 	html := page.HTML(render.Refs{
+		Selves:   true,
+		Title:    title,
 		Document: func(id string) string { return v.at("documents", id) },
 		Media:    func(id string) string { return v.at("media", id, "content") },
 	})
 	// #nosec G203 -- render writes every element itself, and no text becomes one
-	return template.HTML(html), nil
+	return template.HTML(html), id, nil
 }

@@ -216,33 +216,19 @@ func (v *visit) findPlaces(out *pick, s selection, query string) error {
 	if err != nil {
 		return err
 	}
-	names := map[sheaf.ProjectID]string{}
+	paths := documentPaths{v, map[sheaf.ProjectID]string{}}
 	for _, d := range found.Items {
-		path, err := a.DocumentPath(ctx, v.caller, d.ID)
+		names, path, err := paths.above(d)
 		if sheaf.KindOf(err) == sheaf.NotFound {
 			continue // it was deleted between two reads
 		}
 		if err != nil {
 			return err
 		}
-		label := ""
-		if id := d.ProjectID; id != nil {
-			if names[*id] == "" {
-				p, err := a.Project(ctx, v.caller, *id)
-				if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
-					return err
-				}
-				names[*id] = p.Name
-			}
-			label = names[*id] + " / "
-		}
 		if len(path) == sheaf.MaxLevels || slices.ContainsFunc(path, func(e sheaf.PathEntry) bool { return s.has(e.ID) }) {
 			continue
 		}
-		for _, e := range path[:len(path)-1] {
-			label += e.Title + " / "
-		}
-		out.Options = append(out.Options, option{ID: belowPrefix + string(d.ID), Label: label + d.Title})
+		out.Options = append(out.Options, option{ID: belowPrefix + string(d.ID), Label: strings.Join(append(names, d.Title), " / ")})
 	}
 	return nil
 }

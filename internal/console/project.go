@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"time"
 
 	"sheaf.dev/internal/sheaf"
 )
@@ -10,6 +11,7 @@ import (
 type projectPage struct {
 	Project   sheaf.Project
 	Count     int64            // of all documents here
+	Changed   time.Time        // the newest change of the project or of a document in it
 	Tree      *documentLevel   // the documents as a tree; nil if they are shown as a list
 	Documents []sheaf.Document // the list
 	List      listing
@@ -22,7 +24,16 @@ func (c *Console) project(v *visit) error {
 	if err != nil {
 		return err
 	}
-	data := projectPage{Project: detail.Project, Count: detail.DocumentCount}
+	newest, err := c.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Project: sheaf.Some(detail.ID), Sort: sheaf.DocumentsByUpdated, Paging: sheaf.Paging{Limit: 1, Desc: true}})
+	if err != nil {
+		return err
+	}
+	data := projectPage{Project: detail.Project, Count: detail.DocumentCount, Changed: detail.UpdatedAt}
+	for _, d := range newest.Items {
+		if d.UpdatedAt.After(data.Changed) {
+			data.Changed = d.UpdatedAt
+		}
+	}
 	if err := v.listDocuments(&data, sheaf.Some(detail.ID)); err != nil {
 		return err
 	}
@@ -80,7 +91,7 @@ type projectForm struct {
 // fields returns the fields that change the project.
 func (f projectForm) fields() []field {
 	return []field{{Name: "name", Label: "Name", Value: f.Name}, {Name: "description", Label: "Description", Value: f.Description},
-		{Name: "color", Label: "Colour", Value: f.Color}, {Name: "icon", Label: "Icon", Value: f.Icon}}
+		{Name: "color", Label: "Color", Value: f.Color}, {Name: "icon", Label: "Icon", Value: f.Icon}}
 }
 
 // formOfProject returns the form with the project's stored values.

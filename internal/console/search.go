@@ -32,7 +32,7 @@ func (c *Console) search(v *visit) error {
 	if p.Query == "" {
 		return v.showWithTree(http.StatusOK, "search", "", p)
 	}
-	hits, err := c.app.Search(v.r.Context(), v.caller, sheaf.SearchQuery{Text: p.Query, Paging: sheaf.Paging{Limit: pageHits, Offset: p.From}})
+	hits, err := c.app.Search(v.r.Context(), v.caller, sheaf.SearchQuery{Text: p.Query, Reading: true, Paging: sheaf.Paging{Limit: pageHits, Offset: p.From}})
 	if sheaf.KindOf(err) == sheaf.Invalid {
 		p.Fault = faultOf(err)
 		return v.showWithTree(http.StatusOK, "search", "", p)

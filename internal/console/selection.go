@@ -72,7 +72,7 @@ func (s selection) Documents() bool { return s.count(sheaf.BatchDocument) == len
 // if one does not exist.
 func (v *visit) readSelection(items []string) (out selection, err error) {
 	if len(items) > sheaf.MaxBatch {
-		return nil, sheaf.Invalidf("%d are selected: at most %d can be changed at once", len(items), sheaf.MaxBatch)
+		return nil, sheaf.Invalidf("%d selected: at most %d can be changed at once", len(items), sheaf.MaxBatch)
 	}
 	seen := map[string]bool{}
 	for _, item := range items {
@@ -225,18 +225,18 @@ func (c *Console) moveSelection(v *visit) error {
 	}
 	noun, place := sheaf.BatchFolder, "the top level"
 	if chosen.Documents() {
-		noun, place = sheaf.BatchProject, "no project"
+		noun, place = sheaf.BatchProject, "“No project”"
 	}
 	switch {
 	case below.ID != "":
-		return v.showResult(selectionResult{Text: fmt.Sprintf("%s moved below %s.", chosen.Summary(), below.Name), Undo: undo})
+		return v.showResult(selectionResult{Text: fmt.Sprintf("Moved %s below %s.", chosen.Summary(), below.Name), Undo: undo})
 	case to != "":
 		place = "another place" // if it was just deleted
 		if p, err := v.pickedOne(noun, to); err == nil {
 			place = p.Name
 		}
 	}
-	return v.showResult(selectionResult{Text: fmt.Sprintf("%s moved to %s.", chosen.Summary(), place), Undo: undo})
+	return v.showResult(selectionResult{Text: fmt.Sprintf("Moved %s to %s.", chosen.Summary(), place), Undo: undo})
 }
 
 // moveTo returns the operation that moves a record. An empty `to` is the root level, or no project. A
@@ -388,7 +388,7 @@ func (c *Console) arrange(v *visit) error {
 	if len(undo) > sheaf.MaxBatch/2 {
 		undo = nil // each takes two operations, and that is more than a batch allows
 	}
-	return v.showResult(selectionResult{Text: s.Summary() + " has another place.", Undo: undo})
+	return v.showResult(selectionResult{Text: "Moved " + s.Summary() + ".", Undo: undo})
 }
 
 // arrangeDocuments moves the documents before or after the one in a field of the form, or below the
@@ -422,7 +422,7 @@ func (v *visit) arrangeDocuments(s selection) error {
 	if err != nil {
 		return err
 	}
-	return v.showResult(selectionResult{Text: s.Summary() + " moved.", Undo: undo})
+	return v.showResult(selectionResult{Text: "Moved " + s.Summary() + ".", Undo: undo})
 }
 
 // arrangedBefore calls `arrange`, one of app's methods, with the record in the field "before".

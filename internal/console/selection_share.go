@@ -6,7 +6,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Several projects or documents are shared at once: each gets a link of its own, on the same terms.
+// Several folders, projects or documents are shared at once: each gets a link of its own, on the same terms.
 
 // selectionShare is the data of selection-share.html: the form, and afterwards the links.
 type selectionShare struct {
@@ -40,9 +40,6 @@ func (c *Console) shareSelectionForm(v *visit) error {
 func (v *visit) selectionToShare(items []string) (f selectionShare, err error) {
 	if f.selection, err = v.readSelection(items); err != nil {
 		return f, err
-	}
-	if f.count(sheaf.BatchFolder) > 0 {
-		return f, sheaf.Invalidf("A folder has no page of its own to share: select projects or documents.")
 	}
 	f.Plan, f.Inner = v.member.Workspace.Plan.AllowShares() == nil, v.console.PublicURL == nil
 	brandings, err := v.console.app.Brandings(v.r.Context(), v.caller, sheaf.BrandingFilter{Paging: sheaf.Paging{Limit: maxShown}})

@@ -58,7 +58,7 @@ func TestSelection_MovesAllOrNoneAndBack(t *testing.T) {
 	items := []string{"project:" + string(a), "project:" + string(b), "folder:" + string(other), "project:" + string(a)}
 	page := w.get("selection/move?" + url.Values{"item": items}.Encode())
 	w.wantIn(page, true, "Move 1 folder and 2 projects", `name="item" value="project:`+string(a)+`:1"`, ">Folder</option>")
-	undo := w.done(movePath, url.Values{"item": items, "to": {string(folder)}}, "1 folder and 2 projects moved to Folder.")
+	undo := w.done(movePath, url.Values{"item": items, "to": {string(folder)}}, "Moved 1 folder and 2 projects to Folder.")
 	if w.in(a) != folder || w.in(b) != folder || len(undo["undo"]) != 3 {
 		t.Errorf("they are in %s and %s, and %d can be undone", w.in(a), w.in(b), len(undo["undo"]))
 	}
@@ -72,7 +72,7 @@ func TestSelection_MovesAllOrNoneAndBack(t *testing.T) {
 	if got := w.sendAs(w.owner, movePath, stale); got.Code != http.StatusPreconditionFailed || !strings.Contains(got.Body.String(), "“A” was changed meanwhile") || w.in(b) != "" {
 		t.Errorf("%d, and B is in %q", got.Code, w.in(b))
 	}
-	undo = w.done(movePath, url.Values{"item": items[:2], "to": {string(folder)}}, "2 projects moved to Folder.")
+	undo = w.done(movePath, url.Values{"item": items[:2], "to": {string(folder)}}, "Moved 2 projects to Folder.")
 	_, err := w.a.UpdateProject(t.Context(), w.caller, b, sheaf.ProjectChange{Name: sheaf.Some("Changed")}, sheaf.Match{})
 	w.must(err)
 	if got := w.sendAs(w.owner, undoPath, undo); got.Code != http.StatusPreconditionFailed || w.in(a) != folder {
@@ -107,12 +107,12 @@ func TestSelection_DeletesAndRestores(t *testing.T) {
 	w.done(undoPath, undo, "Undone.")
 	_, err = w.a.Document(t.Context(), w.caller, d.ID)
 	w.must(err)
-	moved := w.done(movePath, url.Values{"item": items, "to": {w.ids["projects"]}}, "2 documents moved to Project.")
+	moved := w.done(movePath, url.Values{"item": items, "to": {w.ids["projects"]}}, "Moved 2 documents to Project.")
 	if len(moved["undo"]) != 2 {
 		t.Errorf("%v", moved)
 	}
 	a := w.newProject("A")
-	w.wantIn(w.get("selection/delete?item=project:"+string(a)+"&item=folder:"+w.ids["folders"]), true, "deleted for good")
+	w.wantIn(w.get("selection/delete?item=project:"+string(a)+"&item=folder:"+w.ids["folders"]), true, "permanently deleted")
 	if undo := w.done(deletePath, url.Values{"item": {"project:" + string(a)}}, "A deleted."); len(undo["undo"]) != 0 {
 		t.Errorf("a deleted project can be undone: %v", undo)
 	}
@@ -132,8 +132,8 @@ func TestSelection_Shares(t *testing.T) {
 	}
 	before := shares()
 	items := []string{"project:" + string(w.newProject("A")), "document:" + w.ids["documents"]}
-	w.wantIn(w.get("selection/share?"+url.Values{"item": items}.Encode()), true, "Share 1 project and 1 document", "It ends")
-	undo := w.done(sharePath, url.Values{"item": items, "expires": {"7"}}, "2 links made")
+	w.wantIn(w.get("selection/share?"+url.Values{"item": items}.Encode()), true, "Share 1 project and 1 document", "Expires")
+	undo := w.done(sharePath, url.Values{"item": items, "expires": {"7"}}, "2 links created")
 	if shares() != before+2 || len(undo["undo"]) != 2 {
 		t.Errorf("%d shares, and %d can be deleted", shares()-before, len(undo["undo"]))
 	}
@@ -141,8 +141,14 @@ func TestSelection_Shares(t *testing.T) {
 	if shares() != before {
 		t.Errorf("%d shares are left", shares()-before)
 	}
-	if got := w.sendAs(w.owner, sharePath, url.Values{"item": append(items, "folder:"+w.ids["folders"])}); got.Code != http.StatusBadRequest || shares() != before {
-		t.Errorf("with a folder: %d, and %d shares", got.Code, shares()-before)
+	w.done(sharePath, url.Values{"item": append(items, "folder:"+w.ids["folders"])}, "3 links created")
+	if shares() != before+3 {
+		t.Errorf("with a folder: %d shares", shares()-before)
+	}
+	looks, err := w.a.CreateFolder(t.Context(), w.caller, sheaf.FolderChange{Name: sheaf.Some("Looks"), EntityType: sheaf.Some("branding")})
+	w.must(err)
+	if got := w.sendAs(w.owner, sharePath, url.Values{"item": append(items, "folder:"+string(looks.ID))}); got.Code != http.StatusBadRequest || shares() != before+3 {
+		t.Errorf("with a folder of brandings: %d, and %d shares", got.Code, shares()-before)
 	}
 	w.wantIn(w.get("selection/share"), true, "Nothing is selected")
 }
@@ -169,7 +175,7 @@ func TestSelection_Arranges(t *testing.T) {
 	}
 	put := func(n int, before string, folder string) url.Values {
 		t.Helper()
-		return w.done(orderPath, url.Values{"item": {"project:" + string(ids[n])}, "before": {before}, "in": {folder}}, "has another place.")
+		return w.done(orderPath, url.Values{"item": {"project:" + string(ids[n])}, "before": {before}, "in": {folder}}, "Moved ")
 	}
 	undo := put(3, string(ids[1]), "")
 	if got := order(""); got != "0312" {
@@ -197,12 +203,12 @@ func TestSelection_Arranges(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	a, b := w.newFolder("A", ""), w.newFolder("B", "")
-	w.done(orderPath, url.Values{"item": {"folder:" + string(b)}, "before": {string(a)}}, "B has another place.")
+	w.done(orderPath, url.Values{"item": {"folder:" + string(b)}, "before": {string(a)}}, "Moved B.")
 	page := w.get("projects?q=nothing")
 	if strings.Index(page, row(b)) > strings.Index(page, row(a)) {
 		t.Error("B is not before A")
 	}
-	w.done(orderPath, url.Values{"item": {"folder:" + string(b)}, "in": {string(a)}}, "B has another place.")
+	w.done(orderPath, url.Values{"item": {"folder:" + string(b)}, "in": {string(a)}}, "Moved B.")
 	f, err := w.a.Folder(t.Context(), w.caller, b)
 	w.must(err)
 	if placeOf(f.ParentID) != a {

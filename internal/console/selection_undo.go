@@ -14,7 +14,7 @@ import (
 // move:NOUN:ID:FROM:REVISION, place:NOUN:ID:FROM:REVISION:ORDER, restore:document:ID,
 // unshare:share:ID or, for a document that was moved, put:document:ID:PROJECT:REVISION:ORDER:PARENT.
 func (c *Console) undoSelection(v *visit) error {
-	errUndo := sheaf.Invalidf("That cannot be undone.")
+	errUndo := sheaf.Invalidf("This cannot be undone.")
 	var operations []sheaf.BatchOperation
 	for _, line := range v.r.PostForm["undo"] {
 		f := append(strings.Split(line, ":"), "", "", "", "", "")

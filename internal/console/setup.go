@@ -8,7 +8,7 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-type setupPage struct{ Email string }
+type setupPage struct{ Name, Email string }
 
 // setup answers GET /setup/{token}: the form. It changes nothing, because programs that open the
 // links in messages must not use the link up.
@@ -21,12 +21,12 @@ func (c *Console) setup(v *visit) error {
 
 // completeSetup answers POST /setup/{token}: it uses the link up, and signs its user in.
 func (c *Console) completeSetup(v *visit) error {
-	p := setupPage{Email: strings.TrimSpace(v.r.PostForm.Get("email"))}
+	p := setupPage{Name: v.typed("name"), Email: strings.TrimSpace(v.r.PostForm.Get("email"))}
 	password := v.r.PostForm.Get("password")
 	if !v.typedTwice() {
 		return v.again("setup", p, errPasswordsDiffer)
 	}
-	if err := c.app.CompleteSetup(v.r.Context(), v.r.PathValue("token"), p.Email, password); err != nil {
+	if err := c.app.CompleteSetup(v.r.Context(), v.r.PathValue("token"), app.SetUp{Name: p.Name, Email: p.Email, Password: password}); err != nil {
 		return v.refuseSetup(p, err)
 	}
 	c.Log.Info("set-up was completed")

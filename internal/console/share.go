@@ -8,19 +8,19 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// maxShown is the number of shares of one document or project that the page shows. The API lists
+// maxShown is the number of shares of one document, project or folder that the page shows. The API lists
 // all.
 const maxShown = 100
 
-// sharePage is the data of share.html: the shares of a document or a project, and the form of a new
-// one.
+// sharePage is the data of share.html: the shares of a document, a project or a folder, and the
+// form of a new one.
 type sharePage struct {
 	Kind      sheaf.Shareable
-	ID        string // of the document or the project
+	ID        string // of the document, the project or the folder
 	Title     string
 	Back      string // the address of its page
 	At        string // the address of this page
-	In        string // the id of the project, or of the document's project; empty for none
+	In        string // the id of the project, the document's project, or the folder; empty for none
 	Shares    []sheaf.Share
 	Brandings []sheaf.Branding
 	Plan      bool          // the plan includes making and changing shares
@@ -43,19 +43,19 @@ type shareForm struct {
 // shareFields returns the fields of the form that two people may change at once. The password is
 // not one of them, because it is never shown.
 func (p sharePage) shareFields(expires, branding, listed string) []field {
-	branded := field{Name: "branding", Label: "Look", Value: branding, Shown: "The workspace's default"}
+	branded := field{Name: "branding", Label: "Branding", Value: branding, Shown: "Workspace default"}
 	for _, b := range p.Brandings {
 		if string(b.ID) == branding {
 			branded.Shown = b.Name
 		}
 	}
-	end := field{Name: "expires", Label: "It ends", Value: expires}
+	end := field{Name: "expires", Label: "Expires", Value: expires}
 	if expires == "" {
 		end.Shown = "never"
 	}
-	list := field{Name: "listed", Label: "Search engines", Value: listed, Shown: "do not list it"}
+	list := field{Name: "listed", Label: "Search engines", Value: listed, Shown: "not listed"}
 	if listed != "" {
-		list.Shown = "may list it"
+		list.Shown = "listed"
 	}
 	return []field{end, branded, list}
 }
@@ -108,8 +108,8 @@ func (sharePage) Ends() any { return shareEnds }
 // Ended reports whether a share had expired when the page was made.
 func (p sharePage) Ended(s sheaf.Share, made int64) bool { return s.Expired(time.UnixMilli(made)) }
 
-// showShares returns the handler of GET …/documents/{id}/share or …/projects/{id}/share: the shares
-// of the record.
+// showShares returns the handler of GET …/documents/{id}/share and the like: the shares of the
+// record.
 func showShares(kind sheaf.Shareable) func(*visit) error {
 	return func(v *visit) error {
 		id, err := id[string](v, string(kind))
@@ -124,18 +124,25 @@ func showShares(kind sheaf.Shareable) func(*visit) error {
 	}
 }
 
-// sharesOf returns the page of a document or a project.
+// sharesOf returns the page of a document, a project or a folder.
 func (v *visit) sharesOf(kind sheaf.Shareable, id string) (sharePage, error) {
 	p := sharePage{Kind: kind, ID: id, Plan: v.member.Workspace.Plan.AllowShares() == nil, Inner: v.console.PublicURL == nil}
 	made, _ := sheaf.ParseUUID(v.r.URL.Query().Get("made")) // the browser was redirected here after it was made
 	p.Made = sheaf.ShareID(made)
-	if kind == sheaf.ShareOfProject {
+	switch kind {
+	case sheaf.ShareOfFolder:
+		f, err := v.console.app.Folder(v.r.Context(), v.caller, sheaf.FolderID(id))
+		if err != nil {
+			return p, err
+		}
+		p.Title, p.Back, p.In = f.Name, v.at("folders", id), id
+	case sheaf.ShareOfProject:
 		detail, err := v.console.app.Project(v.r.Context(), v.caller, sheaf.ProjectID(id))
 		if err != nil {
 			return p, err
 		}
 		p.Title, p.Back, p.In = detail.Name, v.at("projects", id), id
-	} else {
+	default:
 		d, err := v.console.app.Document(v.r.Context(), v.caller, sheaf.DocumentID(id))
 		if err != nil {
 			return p, err
@@ -185,8 +192,7 @@ func (v *visit) shareChange() (f shareForm, in sheaf.ShareChange, err error) {
 	return f, in, nil
 }
 
-// makeShare returns the handler of POST …/documents/{id}/share or …/projects/{id}/share: it shares
-// the record.
+// makeShare returns the handler of POST …/documents/{id}/share and the like: it shares the record.
 func makeShare(kind sheaf.Shareable) func(*visit) error {
 	return func(v *visit) error {
 		id, err := id[string](v, string(kind))

@@ -35,7 +35,7 @@ func TestShare_ByForms(t *testing.T) {
 		t.Fatalf("made %+v", s)
 	}
 	page := w.ask(http.MethodGet, made.Header().Get("Location"), w.owner).Body.String()
-	for _, want := range []string{s.URL, `data-copy="` + s.URL + `"`, "with a password", "listed by search engines", "not seen yet", `class="fresh"`, "Make another link", " selected>Branding"} {
+	for _, want := range []string{s.URL, `data-copy="` + s.URL + `"`, "with a password", "listed by search engines", "No views yet", `class="fresh"`, "Create another link", " selected>Branding"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q: %s", want, page)
 		}
@@ -78,12 +78,41 @@ func TestShare_InTheDialog(t *testing.T) {
 func TestShare_WhoMay(t *testing.T) {
 	w := newTown(t)
 	path := w.address("/w/{workspace}/documents/{id}/share")
-	if body := w.ask(http.MethodGet, path, w.member).Body.String(); !strings.Contains(body, w.shares()[0].URL) || strings.Contains(body, "<form method=\"post\" action=\""+path) || strings.Contains(body, "Delete the link") {
+	if body := w.ask(http.MethodGet, path, w.member).Body.String(); !strings.Contains(body, w.shares()[0].URL) || strings.Contains(body, "<form method=\"post\" action=\""+path) || strings.Contains(body, "Delete link") {
 		t.Errorf("a member sees %s", body)
 	}
 	_, err := w.a.Operator().SetPlan(w.Context(), w.caller.Workspace, sheaf.Free)
 	w.must(err)
-	if body := w.ask(http.MethodGet, path, w.owner).Body.String(); !strings.Contains(body, "needs the Pro or Business plan") || strings.Contains(body, "Make the link") || !strings.Contains(body, "Delete the link") {
+	if body := w.ask(http.MethodGet, path, w.owner).Body.String(); !strings.Contains(body, "needs the Pro or Business plan") || strings.Contains(body, "Create link") || !strings.Contains(body, "Delete link") {
 		t.Errorf("on the free plan: %s", body)
+	}
+}
+
+// D110, D185a: a folder of projects is shared by its page, and with others that are selected; a folder
+// of another kind is not.
+func TestShare_OfAFolderByForms(t *testing.T) {
+	w := newTown(t)
+	page := w.ask(http.MethodGet, w.address("/w/{workspace}/folders/{id}"), w.owner).Body.String()
+	if !strings.Contains(page, "/folders/"+w.ids["folders"]+`/share" data-dialog>Share</a>`) {
+		t.Error("the page of a folder does not lead to its links")
+	}
+	made := w.send("/w/{workspace}/folders/{id}/share", url.Values{"listed": {"yes"}})
+	all := w.shares()
+	s := all[len(all)-1]
+	if made.Code != http.StatusSeeOther || s.ResourceType != sheaf.ShareOfFolder || s.ResourceID != w.ids["folders"] || !s.Listed {
+		t.Fatalf("made %d %+v", made.Code, s)
+	}
+	page = w.ask(http.MethodGet, made.Header().Get("Location"), w.owner).Body.String()
+	for _, want := range []string{s.URL, "all projects in this folder and below it", "Create another link"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q: %s", want, page)
+		}
+	}
+	activity := w.ask(http.MethodGet, w.address("/w/{workspace}/activity"), w.owner).Body.String()
+	if !strings.Contains(activity, "of the folder") {
+		t.Error("the activity does not tell what was shared")
+	}
+	if got := w.ask(http.MethodGet, w.address("/w/{workspace}/selection/share")+"?item=folder:"+w.ids["folders"], w.owner); got.Code != http.StatusOK {
+		t.Errorf("selecting a folder to share: %d %s", got.Code, got.Body)
 	}
 }

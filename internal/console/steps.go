@@ -17,6 +17,7 @@ type step struct {
 	// Dialog makes the link open in the dialog.
 	Dialog bool
 	Done   bool
+	needs  sheaf.Scope
 }
 
 // steps are the first steps of a workspace. The page shows them until all are done.
@@ -35,11 +36,22 @@ func (s steps) Done() (n int) {
 // All reports whether all steps are done.
 func (s steps) All() bool { return s.Done() == len(s) }
 
-// firstSteps returns the first steps, and which of them are done. A person who may not change
-// anything gets none.
+// closeSteps answers POST /w/{workspace}/steps/close: the person sees the first steps no more.
+func (c *Console) closeSteps(v *visit) error {
+	if err := c.app.CloseSteps(v.r.Context(), v.session); err != nil {
+		return err
+	}
+	return v.done(v.at("projects"))
+}
+
+// firstSteps returns the first steps that the person may do, and which of them are done. A person
+// who may not change anything, or has closed the steps, gets none.
 func (v *visit) firstSteps() (steps, error) {
 	if !v.caller.May(sheaf.ProjectsWrite) {
 		return nil, nil
+	}
+	if closed, err := v.console.app.StepsClosed(v.r.Context(), v.session); closed || err != nil {
+		return nil, err
 	}
 	changed, err := v.console.app.Documents(v.r.Context(), v.caller, sheaf.DocumentFilter{Sort: sheaf.DocumentsByUpdated, Paging: sheaf.Paging{Limit: sheaf.DefaultLimit, Desc: true}})
 	if err != nil {
@@ -50,12 +62,13 @@ func (v *visit) firstSteps() (steps, error) {
 	keys, err := v.console.app.Keys(v.r.Context(), v.caller, sheaf.Paging{Limit: keyPage})
 	used := slices.ContainsFunc(keys.Items, func(k sheaf.Key) bool { return k.LastUsedAt != nil })
 	ws := v.member.Workspace
-	return steps{
-		{Text: "Make a project", How: "It groups the documents about one thing: a product, a team, a handbook.", Link: "projects/new", Act: "New project", Dialog: true, Done: ws.Projects > 0},
-		{Text: "Write a document", How: "In Markdown, with a preview beside it.", Link: "documents/new", Act: "New document", Done: ws.Documents > 0},
+	all := steps{
+		{Text: "Create a project", How: "It groups the documents about one thing: a product, a team, a handbook.", Link: "projects/new", Act: "New project", Dialog: true, Done: ws.Projects > 0, needs: sheaf.ProjectsWrite},
+		{Text: "Write a document", How: "In Markdown, with a preview beside it.", Link: "documents/new", Act: "New document", Done: ws.Documents > 0, needs: sheaf.DocumentsWrite},
 		{Text: "Import a folder of Markdown", How: "An export of Outline or Obsidian, the sources of mkdocs, or any other folder. In a shell, with a key in SHEAF_API_KEY:",
-			Code: cmp.Or(v.console.Command, "sheaf") + " import-markdown ./docs --source docs --server " + v.console.Address, Done: imported},
-		{Text: "Connect n8n, or your own program", How: "Give it its own key. The reference describes every request.", Link: "keys/new", Act: "New key", Dialog: true, Done: used},
-		{Text: "Set up a webhook", How: "It sends events of this workspace to your endpoint.", Link: "webhooks/new", Act: "New webhook", Dialog: true, Done: ws.Subscriptions > 0},
-	}, err
+			Code: cmp.Or(v.console.Command, "sheaf") + " import-markdown ./docs --source docs --server " + v.console.Address, Done: imported, needs: sheaf.KeysWrite},
+		{Text: "Connect n8n, or your own program", How: "Give it its own key. The reference describes every request.", Link: "keys/new", Act: "New key", Dialog: true, Done: used, needs: sheaf.KeysWrite},
+		{Text: "Set up a webhook", How: "It sends events of this workspace to your endpoint.", Link: "webhooks/new", Act: "New webhook", Dialog: true, Done: ws.Subscriptions > 0, needs: sheaf.WebhooksWrite},
+	}
+	return slices.DeleteFunc(all, func(s step) bool { return !v.caller.May(s.needs) }), err
 }

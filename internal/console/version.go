@@ -12,8 +12,35 @@ type versionsPage struct {
 	Document sheaf.Document
 	Versions []sheaf.Version
 	People   people
+	Same     map[int64]int64 // the number of an earlier version with the same title and text
 	Total    int64
 	More     string
+}
+
+// Before returns the number of the version before the present one.
+func (p versionsPage) Before() int64 { return p.Document.Version - 1 }
+
+// sameVersions returns, for each version that has the title and the text of an earlier one but not of the
+// one right before it, the number of that earlier one: the newest of them. A restored version has one.
+func (v *visit) sameVersions(id sheaf.DocumentID) (map[int64]int64, error) {
+	type state struct{ title, hash string }
+	same, last := map[int64]int64{}, map[state]int64{}
+	for offset := 0; ; offset += sheaf.MaxLimit {
+		page, err := v.console.app.Versions(v.r.Context(), v.caller, id, sheaf.Paging{Limit: sheaf.MaxLimit, Offset: offset})
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range page.Items {
+			s := state{x.Title, x.ContentSHA256}
+			if before := last[s]; before > 0 && before < x.Number-1 {
+				same[x.Number] = before
+			}
+			last[s] = x.Number
+		}
+		if !page.More() {
+			return same, nil
+		}
+	}
 }
 
 // versions answers GET /w/{workspace}/documents/{id}/versions: the versions of a document.
@@ -23,12 +50,15 @@ func (c *Console) versions(v *visit) error {
 		return err
 	}
 	p := versionsPage{Document: d}
-	if p.People, err = v.people(); err != nil {
+	if p.Same, err = v.sameVersions(d.ID); err != nil {
 		return err
 	}
 	offset := v.offset("from")
 	page, err := c.app.Versions(v.r.Context(), v.caller, d.ID, sheaf.Paging{Limit: sheaf.DefaultLimit, Offset: offset, Desc: true})
 	if err != nil {
+		return err
+	}
+	if p.People, err = v.authors(page.Items...); err != nil {
 		return err
 	}
 	p.Versions, p.Total, p.More = page.Items, page.Total, v.more(page.More(), offset+sheaf.DefaultLimit)
@@ -40,6 +70,7 @@ type versionPage struct {
 	Document sheaf.Document
 	Version  sheaf.Version
 	By       string
+	Same     int64  // the number of an earlier version with the same title and text; 0: none
 	View     string // "changes" since the previous version, "now" for those up to the current one, or "text"
 	Diff     diffLines
 	HTML     template.HTML
@@ -69,14 +100,18 @@ func (c *Console) version(v *visit) error {
 	if err != nil {
 		return err
 	}
-	names, err := v.people()
+	names, err := v.authors(x.Version)
 	if err != nil {
 		return err
 	}
-	p := versionPage{Document: d, Version: x.Version, By: names.By(x.Version), View: v.r.URL.Query().Get("view")}
+	same, err := v.sameVersions(d.ID)
+	if err != nil {
+		return err
+	}
+	p := versionPage{Document: d, Version: x.Version, By: names.By(x.Version), Same: same[x.Number], View: v.r.URL.Query().Get("view")}
 	switch p.View {
 	case "text":
-		p.HTML, err = v.renderText(x.Content)
+		p.HTML, _, err = v.renderText(x.Content, "")
 	case "now":
 		err = v.compare(&p, x.Number, d.Version)
 	default:
@@ -94,20 +129,83 @@ func (c *Console) version(v *visit) error {
 
 // compare sets the diff between two versions, or the note why there is none: one is no longer kept,
 // or too long.
-func (v *visit) compare(p *versionPage, from, to int64) error {
-	unified, err := v.console.app.DiffVersions(v.r.Context(), v.caller, p.Document.ID, from, &to)
+func (v *visit) compare(p *versionPage, from, to int64) (err error) {
+	p.Diff, p.Note, err = v.diff(p.Document.ID, from, to)
+	return err
+}
+
+// diff returns the diff between two versions, or the note why there is none.
+func (v *visit) diff(id sheaf.DocumentID, from, to int64) (d diffLines, note string, err error) {
+	unified, err := v.console.app.DiffVersions(v.r.Context(), v.caller, id, from, &to)
 	switch sheaf.KindOf(err) {
 	case sheaf.NotFound:
-		p.Note = "The previous version is no longer kept."
-		return nil
+		return d, "The previous version is no longer kept.", nil
 	case sheaf.Invalid:
-		p.Note = faultOf(err)
-		return nil
+		return d, faultOf(err), nil
 	}
-	p.Diff = readDiff(unified)
 	if err == nil && unified == "" {
-		p.Note = "The text is the same."
+		note = "The text is the same."
 	}
+	return readDiff(unified), note, err
+}
+
+// comparePage is the data of version-compare.html: two versions of a document, the older one first.
+type comparePage struct {
+	Document  sheaf.Document
+	From, To  sheaf.Version
+	By, ByTo  string
+	Diff      diffLines
+	Note      string // why there is no diff
+	Min, Max  int64  // the numbers of the oldest and of the present version
+	Asked     [2]int64
+	Incorrect string // what is wrong with the numbers; empty if nothing is
+}
+
+// compareVersions answers GET /w/{workspace}/documents/{id}/versions/compare: how two versions differ.
+// The parameters "a" and "b" are their numbers, in any order.
+func (c *Console) compareVersions(v *visit) error {
+	d, err := find(v, "document", c.app.Document)
+	if err != nil {
+		return err
+	}
+	oldest, err := c.app.Versions(v.r.Context(), v.caller, d.ID, sheaf.Paging{Limit: 1})
+	if err != nil {
+		return err
+	}
+	p := comparePage{Document: d, Max: d.Version, Min: d.Version - oldest.Total + 1}
+	q := v.r.URL.Query()
+	for i, name := range []string{"a", "b"} {
+		p.Asked[i], _ = strconv.ParseInt(q.Get(name), 10, 64)
+	}
+	if p.Asked[0] > p.Asked[1] {
+		p.Asked[0], p.Asked[1] = p.Asked[1], p.Asked[0]
+	}
+	if p.Asked[0] < p.Min || p.Asked[1] > p.Max {
+		p.Incorrect = "Choose two versions from " + strconv.FormatInt(p.Min, 10) + " to " + strconv.FormatInt(p.Max, 10) + ". Older ones are no longer kept."
+		p.Asked = [2]int64{max(p.Min, p.Max-1), p.Max}
+		return v.showDocument("version-compare", d, p)
+	}
+	if err := v.fillComparison(&p); err != nil {
+		return err
+	}
+	return v.showDocument("version-compare", d, p)
+}
+
+// fillComparison reads the two versions of the page, and how they differ.
+func (v *visit) fillComparison(p *comparePage) error {
+	for i, into := range []*sheaf.Version{&p.From, &p.To} {
+		x, err := v.console.app.Version(v.r.Context(), v.caller, p.Document.ID, p.Asked[i])
+		if err != nil {
+			return err
+		}
+		*into = x.Version
+	}
+	names, err := v.authors(p.From, p.To)
+	if err != nil {
+		return err
+	}
+	p.By, p.ByTo = names.By(p.From), names.By(p.To)
+	p.Diff, p.Note, err = v.diff(p.Document.ID, p.Asked[0], p.Asked[1])
 	return err
 }
 

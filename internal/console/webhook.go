@@ -84,7 +84,7 @@ func (f webhookForm) fields() []field {
 		headers.Shown = "those in the form"
 	}
 	return []field{{Name: "name", Label: "Name", Value: f.Name}, {Name: "url", Label: "Address", Value: f.URL},
-		{Name: "event", Label: "Events to send", Value: strings.Join(f.chosen(), " "), Shown: strings.Join(f.chosen(), ", ")}, headers}
+		{Name: "event", Label: "Events", Value: strings.Join(f.chosen(), " "), Shown: strings.Join(f.chosen(), ", ")}, headers}
 }
 
 // chosen returns the types of events that are ticked.

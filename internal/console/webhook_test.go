@@ -110,7 +110,7 @@ func TestPages_ShowAMemberNothingToManage(t *testing.T) {
 		}
 		body := w.ask(r.method, w.address(r.path), w.member).Body.String()
 		for _, button := range []string{"/new", "/edit", "/move", "/delete", "/rotate", "/pause", "/reactivate", "/revoke", "/test", "/redeliver",
-			"/restore", "/role", "/invite", "/withdraw", "Change the plan", "Save the name"} {
+			"/restore", "/role", "/invite", "/withdraw", "Change plan", "Save name"} {
 			if strings.Contains(body, button+`"`) || strings.Contains(body, button+`?`) || strings.Contains(body, ">"+button) {
 				t.Errorf("GET %s shows %s to a member", r.path, button)
 			}

@@ -39,9 +39,18 @@ func exact(t any) string {
 	return at.UTC().Format(sheaf.TimeFormat)
 }
 
-// many returns a number with its noun: 1 project, 2 projects, 3 deliveries.
+// figure returns a whole number with a comma between thousands: 12,480.
+func figure(n any) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// many returns a number with its noun: 1 project, 2 projects, 3,000 deliveries.
 func many(n any, noun string) string {
-	count := fmt.Sprint(n)
+	count := figure(n)
 	stem, y := strings.CutSuffix(noun, "y")
 	switch {
 	case count == "1":

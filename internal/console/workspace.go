@@ -16,6 +16,7 @@ type settingsPage struct {
 	Name       string // the workspace's name, or the one that was typed
 	Plans      []planView
 	Brandings  []sheaf.Branding // to choose the default from
+	FixedPlans bool             // only the operator changes plans
 	Branding   bool             // the plan includes choosing a default
 	Default    sheaf.BrandingID // the default branding, or the one that was chosen
 	// The base of each form.
@@ -27,7 +28,7 @@ func planField(p sheaf.Plan) field { return field{Name: "plan", Label: "Plan", V
 // brandingField returns the field of the default branding. It shows the branding's name if `all`
 // has it.
 func brandingField(id sheaf.BrandingID, all []sheaf.Branding) field {
-	f := field{Name: "branding", Label: "Default branding", Value: string(id), Shown: "Sheaf itself"}
+	f := field{Name: "branding", Label: "Default branding", Value: string(id), Shown: "None"}
 	for _, b := range all {
 		if b.ID == id {
 			f.Shown = b.Name
@@ -63,6 +64,7 @@ func (v *visit) settingsPage() (settingsPage, error) {
 		{Plan: sheaf.Business, Name: "Business", Includes: "The API with " + many(sheaf.Business.MaxKeys(), "key") +
 			", project and branding folders, brandings, " + many(sheaf.Business.MaxSubscriptions(), "webhook") + "."},
 	}}
+	p.FixedPlans = v.console.app.FixedPlans()
 	p.choosePlan(v.member.Workspace.Plan)
 	var err error
 	if p.Brandings, err = v.brandingChoices(); err != nil {
@@ -130,10 +132,10 @@ func stopsOn(to sheaf.Plan, now sheaf.Workspace, keys int64, folders map[sheaf.E
 		}
 	}
 	if to != now.Plan && keys > int64(to.MaxKeys()) && to.Paid() {
-		lost = append(lost, fmt.Sprintf("you cannot make a key while there are more than %d", to.MaxKeys()))
+		lost = append(lost, fmt.Sprintf("you cannot create a key while there are more than %d", to.MaxKeys()))
 	}
 	if to != now.Plan && now.Subscriptions > int64(to.MaxSubscriptions()) && to.Paid() {
-		lost = append(lost, fmt.Sprintf("you cannot make a webhook while there are more than %d", to.MaxSubscriptions()))
+		lost = append(lost, fmt.Sprintf("you cannot create a webhook while there are more than %d", to.MaxSubscriptions()))
 	}
 	for _, kind := range []sheaf.EntityType{sheaf.ProjectFolder, sheaf.BrandingFolder} {
 		if n := folders[kind]; n > 0 && now.Plan.AllowFolders(kind) == nil && to.AllowFolders(kind) != nil {
@@ -152,7 +154,7 @@ func (c *Console) settings(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p.Done = map[string]string{"name": "The workspace is renamed.", "plan": "The plan is changed.", "branding": "The default branding is changed."}[v.r.URL.Query().Get("done")]
+	p.Done = map[string]string{"name": "Workspace renamed.", "plan": "Plan changed.", "branding": "Default branding changed."}[v.r.URL.Query().Get("done")]
 	return v.show(http.StatusOK, "settings", p)
 }
 

@@ -122,9 +122,6 @@ func (a *attempt) use(c *conn) bool {
 	return true
 }
 
-// forget resets the attempt to the state before it had a connection.
-func (a *attempt) forget() { a.conn, a.ready, a.firstByte = nil, time.Time{}, time.Time{} }
-
 // open dials a connection, which its host has already counted.
 func (c *Client) open(ctx context.Context, a *attempt, h *host, to target) (made *conn, err error) {
 	defer func() {
@@ -138,7 +135,10 @@ func (c *Client) open(ctx context.Context, a *attempt, h *host, to target) (made
 	if err != nil {
 		return nil, err
 	}
-	d.connectedTo(raw.RemoteAddr())
+	d.connected = time.Now()
+	if ap, err := netip.ParseAddrPort(raw.RemoteAddr().String()); err == nil { // else a test's pipe
+		d.remote = ap.Addr().Unmap()
+	}
 	if !to.secure {
 		return newConn(raw, raw, d, c.hosts, h), nil
 	}
@@ -197,14 +197,6 @@ func (d *dial) trace(ctx context.Context) context.Context {
 	})
 }
 
-// connectedTo records the address and the time of a TCP connection.
-func (d *dial) connectedTo(address net.Addr) {
-	d.connected = time.Now()
-	if ap, err := netip.ParseAddrPort(address.String()); err == nil { // else a test's pipe
-		d.remote = ap.Addr().Unmap()
-	}
-}
-
 // late reports whether the deadline ended the attempt. If it passed at the very end of an answer,
 // net/http reports a broken answer instead, so the clock is compared too.
 func (a *attempt) late(err error) bool {
@@ -225,7 +217,15 @@ func (a *attempt) named() bool { return a.dial != nil && !a.dial.resolving.IsZer
 func (a *attempt) timings(end time.Time) Timings {
 	var t Timings
 	if a.dial != nil && (a.conn == nil || a.conn.dial == a.dial) {
-		a.dial.timings(&t, end)
+		connecting := a.dial.started
+		if !a.dial.resolving.IsZero() {
+			t.DNS = until(a.dial.resolved, end).Sub(a.dial.resolving)
+			connecting = until(a.dial.resolved, end)
+		}
+		t.Connect = until(a.dial.connected, end).Sub(connecting)
+		if a.dial.secure && !a.dial.connected.IsZero() {
+			t.TLS = until(a.dial.secured, end).Sub(a.dial.connected)
+		}
 	}
 	if a.ready.IsZero() {
 		return t
@@ -235,19 +235,6 @@ func (a *attempt) timings(end time.Time) Timings {
 		t.Body = end.Sub(a.firstByte)
 	}
 	return t
-}
-
-// timings fills in the phases of opening a connection.
-func (d *dial) timings(t *Timings, end time.Time) {
-	connecting := d.started
-	if !d.resolving.IsZero() {
-		t.DNS = until(d.resolved, end).Sub(d.resolving)
-		connecting = until(d.resolved, end)
-	}
-	t.Connect = until(d.connected, end).Sub(connecting)
-	if d.secure && !d.connected.IsZero() {
-		t.TLS = until(d.secured, end).Sub(d.connected)
-	}
 }
 
 // until returns t, or end if t is zero.

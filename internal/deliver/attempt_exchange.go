@@ -136,7 +136,8 @@ func (a *attempt) exchange(first, rest []byte, redact func() []string) (status i
 		return status, body, err
 	}
 	if status == 0 && c.reused && c.wrote == 0 && !errors.Is(unsent, os.ErrDeadlineExceeded) {
-		a.forget()
+		// Reset the attempt to the state before it had a connection.
+		a.conn, a.ready, a.firstByte = nil, time.Time{}, time.Time{}
 		return 0, "", errStale
 	}
 	return status, body, errors.Join(err, unsent)

@@ -50,10 +50,6 @@ type host struct {
 	checked bool         // a check is scheduled, because attempts wait
 }
 
-func newHosts(perHost, all int) *hosts {
-	return &hosts{perHost: perHost, all: all, byKey: map[hostKey]*host{}}
-}
-
 // acquire returns an idle connection to a host, or a channel on which one will arrive. If it returns
 // neither, the caller dials; the new connection is counted until release or uncount.
 func (s *hosts) acquire(key hostKey) (*host, *conn, chan *conn) {

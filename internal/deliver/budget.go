@@ -25,14 +25,10 @@ func BudgetFor(memory int64) Budget {
 // free returns how many more requests may be in flight.
 func (l *lanes) free() int { return l.budget.Places - l.inFlight }
 
-// share returns how many requests one lane may have in flight if `free` places are free.
-func (l *lanes) share(free int) int {
-	return max(1, min(LaneCap, free*fullShare/l.budget.Places))
-}
-
 // places returns how many more requests the lane may have in flight if `free` places are free.
 func (l *lanes) places(lane *lane, free int) int {
-	return max(0, min(l.share(free), free+lane.inFlight)-lane.inFlight)
+	share := max(1, min(LaneCap, free*fullShare/l.budget.Places))
+	return max(0, min(share, free+lane.inFlight)-lane.inFlight)
 }
 
 // bytesLeft returns the free bytes. Large bodies may use only a part of them.
@@ -65,9 +61,6 @@ func fits(size, lane int64, left store.Budget) bool {
 	}
 	return size <= min(lane, left.All) && (size <= store.SmallBody || size <= left.Large)
 }
-
-// hold adds the body of a claim to the counts.
-func (l *lanes) hold(lane *lane, c *store.Claim) { l.count(lane, c.Size) }
 
 // drop frees the body of a claim and removes it from the counts.
 func (l *lanes) drop(lane *lane, c *store.Claim) {

@@ -63,7 +63,11 @@ const (
 func (c *Client) outcome(a *attempt, status int, err error) (ErrorClass, string) {
 	switch {
 	case status != 0 && (status < 200 || status > 299):
-		return ErrorStatus, statusText(status)
+		text := "the endpoint answered " + strconv.Itoa(status)
+		if status >= 300 && status <= 399 {
+			text += "; redirects are not followed"
+		}
+		return ErrorStatus, text
 	case err == nil:
 		return "", ""
 	case errors.Is(err, errStarved):
@@ -97,7 +101,13 @@ func (a *attempt) classify(err error) (ErrorClass, string) {
 		case isAlert(op):
 			return ErrorTLS, textHandshake // TLS 1.3 refuses a missing client certificate only after the handshake
 		case op.Op == "dial":
-			return classifyDial(err)
+			if errors.Is(err, syscall.ECONNREFUSED) {
+				return ErrorConnection, textRefused
+			}
+			if isStarved(err) {
+				return ErrorCanceled, textOurs
+			}
+			return ErrorConnection, textUnreachable
 		}
 	}
 	switch {
@@ -113,17 +123,6 @@ func (a *attempt) classify(err error) (ErrorClass, string) {
 		return ErrorConnection, textBroken
 	}
 	return ErrorConnection, textNotSent
-}
-
-// classifyDial is classify for a failed dial.
-func classifyDial(err error) (ErrorClass, string) {
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return ErrorConnection, textRefused
-	}
-	if isStarved(err) {
-		return ErrorCanceled, textOurs
-	}
-	return ErrorConnection, textUnreachable
 }
 
 // isStarved reports whether this machine is out of file descriptors, ports or memory: the endpoint is
@@ -167,15 +166,6 @@ func isBroken(err error) bool {
 	var errno syscall.Errno
 	return errors.As(err, &errno) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
-}
-
-// statusText returns the sentence for an answer other than 2xx.
-func statusText(status int) string {
-	text := "the endpoint answered " + strconv.Itoa(status)
-	if status >= 300 && status <= 399 {
-		text += "; redirects are not followed"
-	}
-	return text
 }
 
 // timeoutText returns the sentence for an attempt that reached its deadline. A status other than 0

@@ -363,22 +363,20 @@ func (d *Deliverer) claim(ctx, sending context.Context, lanes []store.Lane, send
 	d.startSending(sending, d.lanes.claimed(lanes, found, d.Now()), senders)
 }
 
-// startSending starts a goroutine for each claim.
+// startSending starts a goroutine for each claim. It makes attempts of one lane, one after the other,
+// until the lane has no next one for it.
 func (d *Deliverer) startSending(sending context.Context, claims []*ready, senders *sync.WaitGroup) {
 	for _, r := range claims {
-		senders.Go(func() { d.work(sending, r, senders) })
-	}
-}
-
-// work makes attempts of one lane, one after the other, until the lane has no next one for it.
-func (d *Deliverer) work(sending context.Context, r *ready, senders *sync.WaitGroup) {
-	for {
-		next := d.attempt(sending, r)
-		if len(next) == 0 {
-			return
-		}
-		d.startSending(sending, next[1:], senders)
-		r = next[0]
+		senders.Go(func() {
+			for {
+				next := d.attempt(sending, r)
+				if len(next) == 0 {
+					return
+				}
+				d.startSending(sending, next[1:], senders)
+				r = next[0]
+			}
+		})
 	}
 }
 

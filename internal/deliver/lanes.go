@@ -278,7 +278,7 @@ func (l *lanes) claimed(asked []store.Lane, found store.Claimed, now time.Time) 
 		to := &endpoint{}
 		for i := range claims {
 			claims[i].to = to
-			l.hold(lane, &claims[i].Claim)
+			l.count(lane, claims[i].Size)
 		}
 		lane.tooLarge = found.TooLarge[a.Subscription]
 		lane.ahead = append(lane.ahead, claims...)

@@ -95,10 +95,13 @@ func (d *Deliverer) stamp() (sheaf.EventID, time.Time) {
 // be repeated for ever.
 func (d *Deliverer) write(batch []store.Outcome) {
 	for deadline := d.Now().Add(d.Timeout + leaseSpare); ; {
-		err := d.writeOnce(batch)
+		err := d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.Record(batch, d.stamp) })
 		if err == nil {
 			d.warn(batch)
-			d.count(batch)
+			for i := range batch {
+				o := &batch[i]
+				d.Tally.Of(o.Workspace).Attempt(o.Attempt.Duration, o.Attempt.OK(), o.Retry != nil)
+			}
 			return
 		}
 		d.Log.Warn("could not record attempts", "error", err, "count", len(batch))
@@ -128,18 +131,6 @@ func withoutContent(o store.Outcome) sheaf.Attempt {
 		a.Error = "what the endpoint answered could not be stored"
 	}
 	return a
-}
-
-func (d *Deliverer) writeOnce(batch []store.Outcome) error {
-	return d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.Record(batch, d.stamp) })
-}
-
-// count adds recorded attempts to the charts.
-func (d *Deliverer) count(batch []store.Outcome) {
-	for i := range batch {
-		o := &batch[i]
-		d.Tally.Of(o.Workspace).Attempt(o.Attempt.Duration, o.Attempt.OK(), o.Retry != nil)
-	}
 }
 
 // warn logs failures that the owner of a receiver should know of: deliveries given up and

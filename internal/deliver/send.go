@@ -83,7 +83,7 @@ func NewClient(cfg ClientConfig) *Client {
 	if cfg.Allowed == nil {
 		cfg.Allowed = func(netip.Addr) bool { return false }
 	}
-	c := &Client{cfg: cfg, dial: cfg.DialContext, hosts: newHosts(max(cfg.PerHost, 1), cmp.Or(cfg.Idle, maxIdle))}
+	c := &Client{cfg: cfg, dial: cfg.DialContext, hosts: &hosts{perHost: max(cfg.PerHost, 1), all: cmp.Or(cfg.Idle, maxIdle), byKey: map[hostKey]*host{}}}
 	if c.dial == nil {
 		c.dial = dialName(guardedDialer(cfg.Control), cfg.Allowed)
 	}

@@ -20,7 +20,7 @@ const (
 // lower case.
 func asciiHost(host string) (string, error) {
 	name := host
-	if !isASCII(host) {
+	if strings.ContainsFunc(host, func(r rune) bool { return r > 0x7f }) {
 		var err error
 		if name, err = idna.Lookup.ToASCII(host); err != nil {
 			return "", errors.New("url has a host that is not a valid international name: write its xn-- form")
@@ -31,11 +31,6 @@ func asciiHost(host string) (string, error) {
 		return "", errors.New("url has a host that is not a valid name: use letters, digits, hyphens and single dots")
 	}
 	return name, nil
-}
-
-// isASCII reports whether a host needs no mapping.
-func isASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f })
 }
 
 // validName reports whether name, in lower case, could be in DNS. An underscore is no host name by

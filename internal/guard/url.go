@@ -112,34 +112,26 @@ func splitPort(authority string) (string, error) {
 // spelling, and localhost. Other names are only looked at for their form.
 func (g *Guard) checkHost(host string) error {
 	if strings.ContainsAny(host, "[]") {
-		return g.checkBracketed(host)
+		inner, ok := strings.CutPrefix(host, "[")
+		inner, closed := strings.CutSuffix(inner, "]")
+		ip, err := netip.ParseAddr(inner)
+		if !ok || !closed || err != nil || !ip.Is6() {
+			return errors.New("url has brackets around something that is not an IPv6 address: correct it, or write the host name without brackets")
+		}
+		return g.checkLiteral(ip)
 	}
 	name, err := asciiHost(host)
 	if err != nil {
 		return err
 	}
-	if isLocalhost(name) && !g.loopbackAllowed() {
+	// The operator may have opened this machine, by either version of IP.
+	if isLocalhost(name) && !g.Allowed(netip.AddrFrom4([4]byte{127, 0, 0, 1})) && !g.Allowed(netip.IPv6Loopback()) {
 		return errors.New("url names localhost, which deliveries may not reach: use a public host name, or, on your laptop: sheaf listen --forward-to http://localhost:3000/hook; an operator may allow it with --webhook-allow-cidr 127.0.0.0/8, and its certificate with --webhook-ca-file")
 	}
 	if !endsInNumber(name) {
 		return nil
 	}
-	return g.checkNumeric(name)
-}
-
-// checkBracketed judges [v6].
-func (g *Guard) checkBracketed(host string) error {
-	inner, ok := strings.CutPrefix(host, "[")
-	inner, closed := strings.CutSuffix(inner, "]")
-	ip, err := netip.ParseAddr(inner)
-	if !ok || !closed || err != nil || !ip.Is6() {
-		return errors.New("url has brackets around something that is not an IPv6 address: correct it, or write the host name without brackets")
-	}
-	return g.checkLiteral(ip)
-}
-
-// checkNumeric judges a name that programs read as an IPv4 address.
-func (g *Guard) checkNumeric(name string) error {
+	// Programs read such a name as an IPv4 address.
 	ip, ok := parseIPv4(name)
 	if !ok {
 		return errors.New("url has a host that ends in a number but is not an IPv4 address: write four decimal numbers from 0 to 255, or a host name")
@@ -159,9 +151,4 @@ func (g *Guard) checkLiteral(ip netip.Addr) error {
 		return errors.New("url leads to an address that deliveries may not reach (loopback, private, link-local or otherwise special): use a public host, or have the operator allow its range with --webhook-allow-cidr")
 	}
 	return nil
-}
-
-// loopbackAllowed reports whether the operator has opened this machine, of either version of IP.
-func (g *Guard) loopbackAllowed() bool {
-	return g.Allowed(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || g.Allowed(netip.IPv6Loopback())
 }

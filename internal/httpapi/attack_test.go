@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
@@ -53,6 +54,22 @@ func TestAttack_ARevokedKeyWithABodyOnItsWay(t *testing.T) {
 		status, text := halfSent(t, a, secret, "/api/v1/api-keys", body, func() { ws.Revoke(k.ID) })
 		if status != 401 || !strings.Contains(text, "UNAUTHORIZED") {
 			t.Errorf("got %d %s, want 401", status, text)
+		}
+	})
+}
+
+// D207: the same with a secret that is replaced meanwhile.
+func TestAttack_ARotatedKeyWithABodyOnItsWay(t *testing.T) {
+	t.Parallel()
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Pro)
+		for grace, want := range map[time.Duration]int{0: 401, time.Hour: 201} {
+			secret, k := ws.NewKey(nil)
+			body := fmt.Sprintf(`{"name":"late","padding":%q}`, strings.Repeat("x", 64<<10))
+			status, text := halfSent(t, a, secret, "/api/v1/projects", body, func() { rotate(a, ws, k.ID, grace) })
+			if status != want {
+				t.Errorf("with a grace of %s: %d %s, want %d", grace, status, text, want)
+			}
 		}
 	})
 }

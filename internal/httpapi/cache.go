@@ -42,6 +42,8 @@ type shelf struct {
 type pageKey struct {
 	workspace            sheaf.WorkspaceID
 	version              int64
+	restriction          int64 // number of the caller's restriction; 0: none
+	brandings            bool  // the caller is restricted and sees brandings
 	path, rawPath, query string
 }
 
@@ -66,7 +68,11 @@ func newPageCache(memory int64) *pageCache {
 // cacheKey returns the key of the request in the cache, or false if the cache must not be used.
 func (x *exchange) cacheKey() (pageKey, bool) {
 	v, u := x.Credential.Version, x.Request.URL
-	return pageKey{x.Credential.Workspace, v, u.Path, u.RawPath, u.RawQuery},
+	key := pageKey{workspace: x.Credential.Workspace, version: v, path: u.Path, rawPath: u.RawPath, query: u.RawQuery}
+	if to := x.Caller.Restriction(); to != nil {
+		key.restriction, key.brandings = to.Number, x.Caller.May(sheaf.BrandingsRead)
+	}
+	return key,
 		v != 0 && len(u.Path)+len(u.RawPath)+len(u.RawQuery) <= maxCachedKey
 }
 

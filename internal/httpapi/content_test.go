@@ -249,7 +249,7 @@ func TestContent_NoLineIsLostByManyWriters(t *testing.T) {
 	})
 }
 
-// D81, D83: the text as HTML, which a browser shows and does nothing with.
+// D81, D83, D165: the text as HTML, which a browser shows and does nothing with.
 func TestContent_AsHTML(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
@@ -275,6 +275,12 @@ func TestContent_AsHTML(t *testing.T) {
 		put(c, one, strings.Repeat(">", 100), "If-Match: "+tag).Want(t, 200)
 		if r := c.GET(shown, "If-None-Match: "+tag).Want(t, 200); !strings.HasPrefix(string(r.Body), `<pre class="plain"`) {
 			t.Errorf("a text that nests too deep is %s", r.Body)
+		}
+		put(c, one, "<!-- a -->\n# d\n\n> [!NOTE]\n> a<br>b <kbd id=x>c</kbd>\n\n<details>d</details>\n").Want(t, 200)
+		want = `<h1 id="h-d">d</h1>` + "\n" + `<div class="callout note" role="note">` + "\n" + `<p class="callout-title">Note</p>` +
+			"\n<p>a<br>b &lt;kbd id=x&gt;c&lt;/kbd&gt;</p>\n</div>\n<details>\n<p>d</p>\n</details>\n"
+		if got := string(c.GET(shown).Want(t, 200).Body); got != want { // D165: neither links of headings nor a title left out
+			t.Errorf("got %s, want %s", got, want)
 		}
 		put(c, one, "").Want(t, 200)
 		if r := c.GET(shown).Want(t, 200); len(r.Body) != 0 {

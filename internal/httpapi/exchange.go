@@ -32,6 +32,7 @@ type answer struct {
 	page     pageLinks
 	replayed bool
 	content  *sheaf.Medium // the medium whose bytes are sent instead of body; nil: none
+	uncached bool          // it depends on more scopes than its route needs
 
 	headers    [2]string // values of Etag and Content-Length
 	next, prev string    // paths; base is prepended

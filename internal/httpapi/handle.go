@@ -62,7 +62,7 @@ func (x *exchange) run(r *route) (*answer, error) {
 		return nil, err
 	}
 	a.prepare(x.Request.URL)
-	if !r.cached {
+	if !r.cached || a.uncached {
 		return &a, nil
 	}
 	x.server.cache.misses.Add(1)

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/http/httptest"
 	"regexp"
@@ -24,7 +25,7 @@ func TestKey_Record(t *testing.T) {
 		c := a.Client(first)
 		r := c.POST(keys, `{"name":"Zapier","scopes":["keys:read","projects:read","projects:read"],"expires_at":"2026-11-16T11:00:00.1239+01:00"}`).Want(t, 201)
 		secret, id := r.Text(t, "key"), r.Text(t, "id")
-		record := `{"id":"$id","name":"Zapier","prefix":"$prefix","scopes":["keys:read","projects:read"],"user_id":"$user",` +
+		record := `{"id":"$id","name":"Zapier","prefix":"$prefix","scopes":["keys:read","projects:read"],"restricted_to":null,"user_id":"$user","owner":"user",` +
 			`"expires_at":"2026-11-16T10:00:00.123Z","last_used_at":null,"created_at":"2026-11-15T10:00:00.000Z"`
 		vars := []string{"$id", id, "$prefix", secret[:10], "$user", string(ws.Owner), "$key", secret, "$first", string(k.ID), "$hint", first[:10]}
 		wantBody(t, r, record+`,"key":"$key"}`, vars...)
@@ -33,7 +34,7 @@ func TestKey_Record(t *testing.T) {
 		}
 		own := `{"id":"$first","name":"test","prefix":"$hint","scopes":["projects:read","projects:write","documents:read","documents:write",` +
 			`"media:read","media:write","shares:read","shares:write","brandings:read","brandings:write","webhooks:read","webhooks:write",` +
-			`"events:read","events:write","keys:read","keys:write"],"user_id":"$user","expires_at":null,"last_used_at":null,"created_at":"2026-11-15T10:00:00.000Z"}`
+			`"events:read","events:write","keys:read","keys:write"],"restricted_to":null,"user_id":"$user","owner":"user","expires_at":null,"last_used_at":null,"created_at":"2026-11-15T10:00:00.000Z"}`
 		list := c.GET(keys).Want(t, 200)
 		wantBody(t, list, `{"data":[`+own+`,`+record+`}],"total":2,"limit":50,"offset":0}`, vars...)
 		wantSame(t, "reversed", c.GET(keys+"?order=desc").IDs(t), []string{id, string(k.ID)})
@@ -242,7 +243,7 @@ func TestMe(t *testing.T) {
 		ws := a.Workspace(sheaf.Business, func(w *app.NewWorkspace) { w.Name, w.OwnerEmail, w.Personal = "Ada's", "ada@example.com", true })
 		secret, k := ws.NewKey(func(k *sheaf.Key) { k.Scopes = sheaf.Scopes{sheaf.DocumentsRead} })
 		c := a.Client(secret)
-		body := `{"key":{"id":"$key","name":"test","prefix":"$prefix","scopes":["documents:read"],"user_id":"$user","expires_at":null,"last_used_at":$used,` +
+		body := `{"key":{"id":"$key","name":"test","prefix":"$prefix","scopes":["documents:read"],"restricted_to":null,"user_id":"$user","owner":"user","expires_at":null,"last_used_at":$used,` +
 			`"created_at":"2026-11-15T10:00:00.000Z"},"user":{"id":"$user","email":"ada@example.com","name":""},` +
 			`"workspace":{"id":"$ws","name":"Ada's","personal":true},"plan":"business","rate_limit":{"limit":500,"remaining":$left,"reset":0},"storage":{"used":0,"quota":null}}`
 		vars := []string{"$key", string(k.ID), "$prefix", secret[:10], "$user", string(ws.Owner), "$ws", string(ws.ID)}
@@ -396,4 +397,224 @@ func TestRateLimit_InMe(t *testing.T) {
 			t.Fatalf("got %s, want …%s", r.Body, want)
 		}
 	}
+}
+
+// rotate rotates a key by the command line, and returns its new secret.
+func rotate(a *apitest.API, ws *apitest.Workspace, id sheaf.KeyID, grace time.Duration) string {
+	k, err := a.App.Operator().RotateKey(context.Background(), id, grace)
+	if err != nil {
+		panic(err)
+	}
+	return *k.Secret
+}
+
+// D207: a rotated key keeps its id and what it may do. Its old secret ends at once, or works for the
+// grace; an older one ends in any case.
+func TestKey_Rotate(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		a.Clock.Set(morning)
+		ws := a.Workspace(sheaf.Pro)
+		c := ws.Client("")
+		first, k := ws.NewKey(func(k *sheaf.Key) { k.Scopes = sheaf.Scopes{sheaf.ProjectsRead} })
+		path := at(keys, string(k.ID)) + "/rotate"
+		wantWorks := func(what string, status int, secrets ...string) {
+			t.Helper()
+			for i, secret := range secrets {
+				if r := a.Client(secret).GET(projects); r.Status != status {
+					t.Errorf("%s, secret %d: %d %s", what, i, r.Status, r.Body)
+				}
+			}
+		}
+		r := c.POST(path, "").Want(t, 200)
+		second := r.Text(t, "key")
+		wantBody(t, r, `{"id":"$id","name":"test","prefix":"$prefix","scopes":["projects:read"],"restricted_to":null,"user_id":"$user","owner":"user","expires_at":null,`+
+			`"last_used_at":null,"created_at":"2026-11-15T10:00:00.000Z","key":"$key"}`,
+			"$id", string(k.ID), "$prefix", second[:10], "$user", string(ws.Owner), "$key", second)
+		wantWorks("without a grace", 401, first)
+		wantWorks("the new one", 200, second)
+
+		third := c.POST(path, fields{"grace_seconds": 60}).Want(t, 200).Text(t, "key")
+		wantWorks("within the grace", 200, second, third)
+		if got := a.Client(second).GET(me).JSON["key"].(fields)["prefix"]; got != third[:10] {
+			t.Errorf("the old secret shows the prefix %v", got)
+		}
+		a.Clock.Advance(time.Minute - time.Millisecond)
+		wantWorks("until its last millisecond", 200, second, third)
+		a.Clock.Advance(time.Millisecond)
+		wantWorks("after it", 401, first, second)
+		wantWorks("the new one stays", 200, third)
+
+		fourth := c.POST(path, fields{"grace_seconds": 86400}).Want(t, 200).Text(t, "key")
+		fifth := c.POST(path, fields{"grace_seconds": 86400}).Want(t, 200).Text(t, "key")
+		wantWorks("two rotations later", 401, third)
+		wantWorks("the last two", 200, fourth, fifth)
+		last := c.POST(path, fields{"grace_seconds": nil}).Want(t, 200).Text(t, "key")
+		wantWorks("ended at once", 401, fourth, fifth)
+		wantWorks("the last one", 200, last)
+		if n := len(c.GET(keys).IDs(t)); n != 2 {
+			t.Errorf("%d keys", n)
+		}
+		// A previous secret ends with its key.
+		c.POST(path, fields{"grace_seconds": 60}).Want(t, 200)
+		ws.Revoke(k.ID)
+		wantWorks("of a revoked key", 401, last)
+		c.POST(path, "").WantError(t, 404, "NOT_FOUND")
+	})
+}
+
+// D207: what rotating a key needs, and what it refuses.
+func TestKey_RotateIsRefused(t *testing.T) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
+		a.Clock.Set(morning)
+		ws := a.Workspace(sheaf.Business)
+		_, k := ws.NewKey(func(k *sheaf.Key) { k.Scopes = sheaf.Scopes{sheaf.ProjectsRead, sheaf.KeysWrite} })
+		soon, later := morning.Add(time.Hour), morning.Add(2*time.Hour)
+		_, short := ws.NewKey(func(k *sheaf.Key) { k.ExpiresAt = &soon })
+		path := at(keys, string(k.ID)) + "/rotate"
+		c := ws.Client("")
+		for _, grace := range []string{`-1`, `86401`, `0.5`, `"1"`, `true`} {
+			c.POST(path, `{"grace_seconds":`+grace+`}`).WantError(t, 400, "VALIDATION_ERROR", "grace_seconds")
+		}
+		ws.Client(ws.Key(sheaf.KeysRead)).POST(path, "").WantError(t, 403, "FORBIDDEN", "keys:write")
+		ws.Client(ws.Key(sheaf.KeysWrite)).POST(path, "").WantError(t, 403, "FORBIDDEN", "projects:read")
+		ends, _ := ws.NewKey(func(k *sheaf.Key) { k.ExpiresAt = &later })
+		a.Client(ends).POST(path, "").WantError(t, 403, "FORBIDDEN", "2026-11-15T12:00:00.000Z")
+		a.Client(ends).POST(at(keys, string(short.ID))+"/rotate", "").Want(t, 200)
+		_, theirs := a.Workspace(sheaf.Pro).NewKey(nil)
+		unknown := c.POST(at(keys, nowhereID)+"/rotate", "").WantError(t, 404, "NOT_FOUND")
+		wantBody(t, c.POST(at(keys, string(theirs.ID))+"/rotate", "").Want(t, 404), string(unknown.Body))
+		a.Clock.Set(soon)
+		c.POST(at(keys, string(short.ID))+"/rotate", "").WantError(t, 404, "NOT_FOUND")
+		c.POST(path, "").Want(t, 200)
+	})
+}
+
+// D57, D207: a repetition has no second effect, and does not show the secret again.
+func TestKey_RotateOnce(t *testing.T) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Pro)
+		old, k := ws.NewKey(nil)
+		c, path := a.Client(old), at(keys, string(k.ID))+"/rotate"
+		once := "Idempotency-Key: rotate-1"
+		secret := c.POST(path, `{"grace_seconds":60}`, once).Want(t, 200).Text(t, "key")
+		for _, c := range []*apitest.Client{c, a.Client(secret)} {
+			again := c.POST(path, `{"grace_seconds":60}`, once).Want(t, 200)
+			if again.Header.Get("Idempotent-Replayed") != "true" || again.JSON["key"] != nil || again.JSON["id"] != string(k.ID) {
+				t.Errorf("repeated: %s", again.Body)
+			}
+			c.POST(path, `{"grace_seconds":61}`, once).WantError(t, 409, "IDEMPOTENCY_CONFLICT")
+		}
+	})
+}
+
+// D55, D207: of 64 clients that rotate a key with its own secret at once, one succeeds, or two with a
+// grace. No request with the old secret that begins after that answer is let through.
+func TestKey_RotateTogether(t *testing.T) {
+	for grace, most := range map[int]int{0: 1, 3600: 2} {
+		t.Run(fmt.Sprintf("grace %d", grace), func(t *testing.T) {
+			apitest.Each(t, func(t *testing.T, a *apitest.API) {
+				ws := a.Workspace(sheaf.Business)
+				old, k := ws.NewKey(nil)
+				path := at(keys, string(k.ID)) + "/rotate"
+				rs := apitest.Together(64, func(i int) *apitest.Response {
+					c := a.Client(old)
+					r := c.POST(path, fields{"grace_seconds": grace})
+					if after := c.POST(projects, fields{"name": fmt.Sprint(i)}); grace == 0 && after.Status != 401 {
+						t.Errorf("a write after the answer %d: %d %s", r.Status, after.Status, after.Body)
+					}
+					return r
+				})
+				if n := apitest.Statuses(rs); n[200] != most || n[401] != 64-most {
+					t.Errorf("got %v", n)
+				}
+				works := 0
+				for _, r := range rs {
+					if r.Status == 200 && a.Client(r.Text(t, "key")).GET(me).Status == 200 {
+						works++
+					}
+				}
+				if works != most { // the newest, and with a grace the one before
+					t.Errorf("%d of the new secrets work", works)
+				}
+				a.Client(old).GET(me).WantError(t, 401, "UNAUTHORIZED")
+				if n := ws.Client("").GET(projects).JSON["total"]; grace == 0 && n != 0.0 {
+					t.Errorf("%v projects were made", n)
+				}
+			})
+		})
+	}
+}
+
+// D55, D207: what another node, or the command line beside it, rotates counts here: at once on
+// PostgreSQL, in 2 s on SQLite.
+func TestKey_RotatedByAnotherProcess(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Pro)
+		old, k := ws.NewKey(nil)
+		a.Client(old).GET(me).Want(t, 200)
+		s, err := store.Open(context.Background(), a.Options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		other := app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader}).Operator()
+		next, err := other.RotateKey(context.Background(), k.ID, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		within := patience
+		if a.Options.DatabaseURL != "" {
+			within = 0
+		}
+		soon := func(secret string, status int) {
+			t.Helper()
+			for begun := time.Now(); a.Client(secret).GET(me).Status != status; {
+				if time.Since(begun) > within {
+					t.Fatalf("after %v it is not %d", within, status)
+				}
+			}
+		}
+		soon(*next.Secret, 200)
+		a.Client(old).GET(me).Want(t, 200)
+		if _, err := other.RotateKey(context.Background(), k.ID, 0); err != nil {
+			t.Fatal(err)
+		}
+		soon(*next.Secret, 401)
+		soon(old, 401)
+		if _, err := other.RotateKey(context.Background(), k.ID, 25*time.Hour); sheaf.KindOf(err) != sheaf.Invalid {
+			t.Errorf("a grace of 25 hours: %v", err)
+		}
+	})
+}
+
+// D207: a key of the workspace is shown as such. A user's key can neither make nor rotate one; what
+// it makes itself belongs to the workspace too.
+func TestKey_OfTheWorkspace(t *testing.T) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Pro)
+		c := ws.Client("")
+		made, err := a.App.Operator().CreateKey(context.Background(), ws.ID, app.NewKey{Name: "pipeline", Scopes: sheaf.AllScopes, OfWorkspace: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := a.Client(*made.Secret)
+		if got := own.GET(me).Want(t, 200).JSON["key"].(fields)["owner"]; got != "workspace" {
+			t.Errorf("it belongs to %v", got)
+		}
+		for _, c := range []*apitest.Client{c, own} {
+			c.POST(keys, `{"name":"k","scopes":["keys:read"],"owner":"workspace"}`).WantError(t, 400, "VALIDATION_ERROR", "owner", "console")
+		}
+		if got := c.POST(keys, `{"name":"k","scopes":["keys:read"],"owner":"user"}`).Want(t, 201).Text(t, "owner"); got != "user" {
+			t.Errorf("of a user's key: %s", got)
+		}
+		if got := own.POST(keys, `{"name":"k","scopes":["keys:read"]}`).Want(t, 201).Text(t, "owner"); got != "workspace" {
+			t.Errorf("of a key of the workspace: %s", got)
+		}
+		path := at(keys, string(made.ID)) + "/rotate"
+		c.POST(path, "").WantError(t, 403, "FORBIDDEN", "of the workspace")
+		if got := own.POST(path, "").Want(t, 200).Text(t, "owner"); got != "workspace" {
+			t.Errorf("rotated: %s", got)
+		}
+		own.GET(me).WantError(t, 401, "UNAUTHORIZED")
+	})
 }

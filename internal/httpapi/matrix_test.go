@@ -92,6 +92,7 @@ GET /api/webhooks/deliveries/{id}: webhooks:read
 POST /api/webhooks/deliveries/{id}/redeliver: webhooks:write
 GET /api/v1/api-keys: keys:read
 POST /api/v1/api-keys: keys:write
+POST /api/v1/api-keys/{id}/rotate: keys:write
 DELETE /api/v1/api-keys/{id}: keys:write
 GET /api/v1/me: any key
 GET /api/v1/icons: any key

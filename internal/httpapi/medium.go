@@ -47,11 +47,20 @@ func mediumChange(in *strict.Fields) (sheaf.MediumChange, error) {
 }
 
 // mediumContent answers with the bytes of a medium, or the requested range. The cache keeps only the record of
-// the medium, not its bytes.
+// the medium, not its bytes. With document_id, the caller needs to see only that document, whose text names the
+// medium.
 func (s *Server) mediumContent(x *exchange) (answer, error) {
 	id, err := pathID[sheaf.MediumID](x)
 	if err != nil {
 		return answer{}, err
+	}
+	document, err := queryID[sheaf.DocumentID](x, "document_id")
+	if err != nil {
+		return answer{}, err
+	}
+	if document.Given() {
+		m, err := s.App.MediumNamedBy(x.Request.Context(), x.Caller, id, document.Value)
+		return answer{status: http.StatusOK, content: &m, uncached: true}, err
 	}
 	m, err := s.App.Medium(x.Request.Context(), x.Caller, id)
 	return answer{status: http.StatusOK, content: &m}, err

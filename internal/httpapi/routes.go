@@ -174,6 +174,7 @@ func (s *Server) allRoutes() []route {
 
 		on(get, "/api/v1/api-keys", needs(sheaf.KeysRead), lists(s.App.Keys)),
 		on(post, "/api/v1/api-keys", needs(sheaf.KeysWrite), creates(newKey, s.App.CreateKey, createdKey)),
+		on(post, "/api/v1/api-keys/{id}/rotate", needs(sheaf.KeysWrite), s.rotateKey, emptyBody),
 		on(remove, "/api/v1/api-keys/{id}", needs(sheaf.KeysWrite), s.revokeKey),
 
 		on(get, "/api/v1/me", anyKey, s.me),

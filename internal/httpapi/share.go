@@ -16,7 +16,7 @@ func (s *Server) listShares(x *exchange) (answer, error) {
 	if x.query.Has("resource_id") {
 		id, ok := sheaf.ParseUUID(x.query.Text("resource_id"))
 		if !ok {
-			return answer{}, sheaf.InvalidField("resource_id", "resource_id must be a UUID: the id of a document or a project")
+			return answer{}, sheaf.InvalidField("resource_id", "resource_id must be a UUID: the id of a document, a project or a folder")
 		}
 		f.ResourceID = id
 	}

@@ -103,7 +103,7 @@ func TestShare_RefusedFields(t *testing.T) {
 			c.PATCH(at(shares, id), `{`+field+`}`).WantError(t, 400, "VALIDATION_ERROR", name)
 			c.POST(shares, `{"resource_type":"project","resource_id":"`+p+`",`+field+`}`).WantError(t, 400, "VALIDATION_ERROR", name)
 		}
-		for body, name := range map[string]string{`{}`: "resource_type", `{"resource_type":"folder","resource_id":"` + p + `"}`: "resource_type",
+		for body, name := range map[string]string{`{}`: "resource_type", `{"resource_type":"branding","resource_id":"` + p + `"}`: "resource_type",
 			`{"resource_type":"project"}`: "resource_id", `{"resource_type":"project","resource_id":null}`: "resource_id", `{"resource_type":"project","resource_id":"x"}`: "resource_id"} {
 			c.POST(shares, body).WantError(t, 400, "VALIDATION_ERROR", name)
 		}
@@ -302,6 +302,136 @@ func TestShare_GoesWithWhatItShows(t *testing.T) {
 		wantSame(t, "the project", typesOf(emitted(t, c, func() { c.DELETE(at(projects, p)).Want(t, 204) })),
 			[]string{"share.deleted " + ofProject, "project.deleted " + p, "document.updated " + other})
 		wantSame(t, "what is left", c.GET(shares).IDs(t), []string{stays})
+	})
+}
+
+// D110, D185a: a folder of projects is shared; a folder of another kind, and one of another workspace,
+// is not.
+func TestShare_OfAFolder(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Business)
+		c := ws.Client("")
+		f, looks := create(t, c, folders, fields{"name": "f", "entity_type": "project"}), create(t, c, folders, fields{"name": "b", "entity_type": "branding"})
+		id := create(t, c, shares, shareOf("folder", f))
+		wantSame(t, "its shares", c.GET(shares+"?resource_id="+f).IDs(t), []string{id})
+		if got := c.GET(at(shares, id)).Want(t, 200).Text(t, "resource_type"); got != "folder" {
+			t.Errorf("it shows a %s", got)
+		}
+		c.POST(shares, shareOf("folder", looks)).WantError(t, 400, "VALIDATION_ERROR", "resource_id", "branding")
+		c.POST(shares, shareOf("project", f)).WantError(t, 404, "NOT_FOUND")
+		theirs := create(t, a.Workspace(sheaf.Business).Client(""), folders, fields{"name": "theirs", "entity_type": "project"})
+		c.POST(shares, shareOf("folder", theirs)).WantError(t, 404, "NOT_FOUND")
+		operation := fields{"operations": []fields{{"action": "create", "resource_type": "share", "body": shareOf("folder", f)}}}
+		c.POST("/api/v1/batch", operation).Want(t, 200)
+		for _, lacks := range []sheaf.Scope{sheaf.ProjectsRead, sheaf.DocumentsRead, sheaf.MediaRead} {
+			scopes := []sheaf.Scope{sheaf.SharesWrite}
+			for _, s := range []sheaf.Scope{sheaf.ProjectsRead, sheaf.DocumentsRead, sheaf.MediaRead} {
+				if s != lacks {
+					scopes = append(scopes, s)
+				}
+			}
+			k := ws.Client(ws.Key(scopes...))
+			k.POST(shares, shareOf("folder", f)).WantError(t, 403, "FORBIDDEN", string(lacks))
+			k.POST("/api/v1/batch", operation).WantError(t, 403, "FORBIDDEN", string(lacks))
+			k.PATCH(at(shares, id), fields{"listed": true}).WantError(t, 403, "FORBIDDEN", string(lacks))
+		}
+	})
+}
+
+// D121, D185a: a key that may not read everything moves neither a project nor a folder into a shared
+// folder, and no document into a project there.
+func TestShare_MovingIntoASharedFolderNeedsToRead(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Business)
+		c := ws.Client("")
+		folder := func(name string, in any) string {
+			return create(t, c, folders, fields{"name": name, "entity_type": "project", "parent_id": in, "external_id": name})
+		}
+		site, private := folder("site", nil), folder("private", nil)
+		low, inner := folder("low", site), folder("inner", private)
+		p := create(t, c, projects, fields{"name": "p", "folder_id": private, "external_id": "p"})
+		there := create(t, c, projects, fields{"name": "there", "folder_id": low})
+		d := create(t, c, documents, fields{"title": "d", "project_id": p, "content": "a secret"})
+		create(t, c, shares, shareOf("folder", site))
+		before := everything(t, c)
+		one := func(o fields) fields { return fields{"operations": []fields{o}} }
+		for _, k := range []struct {
+			c     *apitest.Client
+			lacks string
+		}{
+			{ws.Client(ws.Key(sheaf.ProjectsWrite, sheaf.DocumentsWrite)), "documents:read"},
+			{ws.Client(ws.Key(sheaf.ProjectsWrite, sheaf.DocumentsWrite, sheaf.DocumentsRead)), "media:read"},
+			{ws.Client(ws.Key(sheaf.ProjectsWrite, sheaf.DocumentsWrite, sheaf.DocumentsRead, sheaf.MediaRead)), "projects:read"},
+		} {
+			for _, into := range []string{site, low} {
+				k.c.PATCH(at(projects, p), fields{"folder_id": into}).WantError(t, 403, "FORBIDDEN", k.lacks, "share")
+				k.c.POST(at(projects, p)+"/move", fields{"folder_id": into}).WantError(t, 403, "FORBIDDEN", k.lacks)
+				k.c.Do("PUT", projects+"?external_id=p", fields{"folder_id": into}).WantError(t, 403, "FORBIDDEN", k.lacks)
+				k.c.POST(at(folders, inner)+"/move", fields{"parent_id": into}).WantError(t, 403, "FORBIDDEN", k.lacks)
+				k.c.Do("PUT", folders+"?external_id=inner", fields{"parent_id": into}).WantError(t, 403, "FORBIDDEN", k.lacks)
+				for _, o := range []fields{
+					{"action": "move", "resource_type": "project", "resource_id": p, "body": fields{"folder_id": into}},
+					{"action": "update", "resource_type": "project", "resource_id": p, "body": fields{"folder_id": into}},
+					{"action": "move", "resource_type": "folder", "resource_id": inner, "body": fields{"parent_id": into}},
+				} {
+					k.c.POST("/api/v1/batch", one(o)).WantError(t, 403, "FORBIDDEN", k.lacks, "operations[0]")
+				}
+			}
+			if k.lacks != "projects:read" { // which nothing of a document needs
+				k.c.PATCH(at(documents, d), fields{"project_id": there}).WantError(t, 403, "FORBIDDEN", k.lacks)
+			}
+		}
+		wantJSON(t, "after the refusals", everything(t, c), before)
+		// What shows nothing new is free: a new project, a move inside the site, and a move out of it.
+		blind := ws.Client(ws.Key(sheaf.ProjectsWrite, sheaf.DocumentsWrite))
+		mine := create(t, blind, projects, fields{"name": "mine", "folder_id": low})
+		create(t, blind, documents, fields{"title": "mine", "project_id": mine, "content": "mine"})
+		blind.PATCH(at(projects, mine), fields{"folder_id": site}).Want(t, 200)
+		blind.POST(at(folders, low)+"/move", fields{"parent_id": nil}).Want(t, 200)
+		blind.POST(at(projects, mine)+"/move", fields{"folder_id": nil}).Want(t, 200)
+		c.PATCH(at(projects, p), fields{"folder_id": site}).Want(t, 200)
+	})
+}
+
+// D112, D185a: deleting a folder deletes its shares and those of the folders below it, each with its
+// event, and those of nothing else; many go in chunks.
+func TestShare_OfAFolderGoesWithIt(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Business)
+		c := ws.Client("")
+		tree := func() (top, low, p string) {
+			top = create(t, c, folders, fields{"name": "top", "entity_type": "project"})
+			low = create(t, c, folders, fields{"name": "low", "entity_type": "project", "parent_id": top})
+			return top, low, create(t, c, projects, fields{"name": "p", "folder_id": low})
+		}
+		top, low, p := tree()
+		ofProject := create(t, c, shares, shareOf("project", p))
+		ofTop, ofLow := create(t, c, shares, shareOf("folder", top)), create(t, c, shares, shareOf("folder", low))
+		wantSame(t, "the folder", typesOf(emitted(t, c, func() { c.DELETE(at(folders, top)).Want(t, 204) })),
+			[]string{"share.deleted " + ofLow, "project.updated " + p, "folder.deleted " + low, "share.deleted " + ofTop, "folder.deleted " + top})
+		wantSame(t, "what is left", c.GET(shares).IDs(t), []string{ofProject})
+		top, low, p = tree()
+		for range 5 {
+			create(t, c, shares, shareOf("folder", top))
+			create(t, c, shares, shareOf("folder", low))
+		}
+		chunks := 0
+		small := a.App.WithCascades(app.Cascades{Whole: 3, Rows: 4, Between: func() { chunks++ }})
+		caller := app.Caller{Workspace: ws.ID, User: ws.Owner, Role: sheaf.Owner}
+		deleted := map[string]int{}
+		for _, e := range emitted(t, c, func() {
+			if err := small.DeleteFolder(context.Background(), caller, sheaf.FolderID(top), sheaf.Match{}); err != nil {
+				t.Fatal(err)
+			}
+		}) {
+			deleted[e["type"].(string)]++
+		}
+		if fmt.Sprint(deleted) != "map[folder.deleted:2 project.updated:1 share.deleted:10]" || chunks < 4 {
+			t.Errorf("%v in %d chunks", deleted, chunks)
+		}
+		wantSame(t, "what is left", c.GET(shares).IDs(t), []string{ofProject})
+		c.GET(at(projects, p)).Want(t, 200)
+		wantSound(t, a)
 	})
 }
 

@@ -50,6 +50,7 @@ func on(t *testing.T, a *apitest.API) *scene {
 	ws := a.Workspace(sheaf.Business, func(in *app.NewWorkspace) { in.Name, in.OwnerEmail = "Häuser", "owner@example.com" })
 	s := &scene{T: t, api: a, client: ws.Client(""), server: smtptest.Start(t, smtptest.Config{})}
 	s.join(ws.ID, "admin@example.com", sheaf.Admin)
+	s.join(ws.ID, "editor@example.com", sheaf.Editor)
 	s.join(ws.ID, "member@example.com", sheaf.Member)
 	hook, err := sheaftest.Receive(a.Webhooks.CA)
 	if err != nil {

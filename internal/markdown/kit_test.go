@@ -157,7 +157,7 @@ func (w *workspace) takeLibrary(t fataler, l *Library) Plan {
 		if l.AsProject {
 			folder = ""
 		}
-		d := Document{ID: c.Document.ID, ExternalID: e.ExternalID, ProjectID: w.place(PlaceOf(folder, l.Source), l.Source), Page: e.Page}
+		d := Document{ID: c.Document.ID, ExternalID: e.ExternalID, ProjectID: w.place(PlaceOf(folder, l.Source, 0), l.Source), Page: e.Page}
 		if l.AsProject {
 			d.SortOrder = e.SortOrder
 		}

@@ -140,21 +140,22 @@ func TestExternalID_OfLongPaths(t *testing.T) {
 
 func TestPlaceOf_LevelsAndProjects(t *testing.T) {
 	t.Parallel()
-	for folder, want := range map[string]string{
-		"":            "/src",
-		"a":           "/a",
-		"a/b":         "a/b",
-		"a/b/c":       "a|b/c",
-		"a/b/c/d":     "a|b|c/d",
-		"a/b/c/d/e/f": "a|b|c/d/e/f",
+	for _, test := range []struct {
+		folder string
+		depth  int
+		want   string
+	}{
+		{"", 0, "/src"}, {"", 3, "/src"}, {"a", 0, "/a"}, {"a", 3, "/a"},
+		{"a/b", 0, "a/b"}, {"a/b/c", 0, "a|b/c"}, {"a/b/c/d", 0, "a|b|c/d"}, {"a/b/c/d/e/f", 0, "a|b|c/d/e/f"},
+		{"a/b/c/d", 1, "a|b/c/d"}, {"a/b/c/d", 2, "a/b/c/d"}, {"a/b/c/d", 3, "/a/b/c/d"},
 	} {
-		p := PlaceOf(folder, "src")
+		p := PlaceOf(test.folder, "src", test.depth)
 		var names []string
 		for _, d := range p.Folders {
 			names = append(names, d.Name)
 		}
-		if got := strings.Join(names, "|") + "/" + p.Project.Name; got != want {
-			t.Errorf("%q: %s, want %s", folder, got, want)
+		if got := strings.Join(names, "|") + "/" + p.Project.Name; got != test.want {
+			t.Errorf("%q below %d folders: %s, want %s", test.folder, test.depth, got, test.want)
 		}
 	}
 }

@@ -230,7 +230,7 @@ func TestProject_SecondImport(t *testing.T) {
 		t.Errorf("a second time: %+v", plan)
 	}
 	sameFiles(t, w.export(t), f)
-	w.document(w.byExternal("s:index.md")).ProjectID = w.place(PlaceOf("elsewhere", "s"), "s")
+	w.document(w.byExternal("s:index.md")).ProjectID = w.place(PlaceOf("elsewhere", "s", 0), "s")
 	if plan := w.takeProject(t, f.tree(t), "s"); len(plan.Update) != 1 || !slices.Equal(plan.Update[0].Fields, []string{"project_id", "sort_order"}) {
 		t.Errorf("a document of another project: %+v", plan.Update)
 	}

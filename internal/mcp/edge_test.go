@@ -61,6 +61,15 @@ func TestEdge_WhoMayAsk(t *testing.T) {
 	}
 	wantError(t, post(nobody, list, "Cookie: sheaf_session="+key+"; Authorization="+key), 401, "UNAUTHORIZED")
 	wantError(t, post(a.Client(key+"x"), list), 401, "UNAUTHORIZED", "malformed")
+	// D207: a secret that was replaced is refused, and the new one works.
+	replaced, k := a.Workspace(sheaf.Pro).NewKey(nil)
+	post(a.Client(replaced), list).Want(t, 200)
+	rotated, err := a.App.Operator().RotateKey(t.Context(), k.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, post(a.Client(replaced), list), 401, "UNAUTHORIZED")
+	post(a.Client(*rotated.Secret), list).Want(t, 200)
 	free := a.Workspace(sheaf.Free)
 	wantError(t, post(a.Client(free.Key()), list), 403, "PLAN_REQUIRED")
 	// Its word on what it accepts is no reason to refuse it, and what it says of a session means nothing.

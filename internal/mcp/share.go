@@ -38,7 +38,11 @@ func shareProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	return c.share(in, sheaf.ShareOfProject, readID[string](in, "project_id"))
 }
 
-// share publishes a document or a project.
+func shareFolder(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
+	return c.share(in, sheaf.ShareOfFolder, readID[string](in, "folder_id"))
+}
+
+// share publishes a document, a project or a folder.
 func (c *call) share(in *strict.Fields, kind sheaf.Shareable, id sheaf.Opt[string]) (*sdk.CallToolResult, error) {
 	change := sheaf.ShareChange{ResourceType: sheaf.Some(string(kind)), ResourceID: id, Password: in.Text("password"), ExpiresAt: in.Time("expires_at")}
 	if err := in.Err(); err != nil {

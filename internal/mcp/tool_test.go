@@ -37,6 +37,7 @@ list_changes: events:read, reads
 list_shares: shares:read, reads
 share_document: shares:write and documents:read and media:read, adds, open
 share_project: shares:write and documents:read and media:read and projects:read, adds, open
+share_folder: shares:write and documents:read and media:read and projects:read, adds, open
 unshare: shares:write, destructive, open
 `
 
@@ -207,6 +208,7 @@ func TestTools_DoTheirWork(t *testing.T) {
 			t.Errorf("shared %v", share)
 		}
 		g.do("share_project", args{"project_id": project})
+		g.do("share_folder", args{"folder_id": folder})
 		if list := g.do("list_shares", args{"resource_id": project}); list["total"] != 1.0 {
 			t.Errorf("shares %v", list)
 		}

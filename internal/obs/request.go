@@ -28,23 +28,19 @@ func LogRequest(log *slog.Logger, r *Request) {
 	h, ok := log.Handler().(*handler)
 	switch {
 	case !ok || h.requests == nil || r.Tool != "" || r.Refused != "" || !isPlain(r.Method) || !isPlain(r.Path) || !isPlain(r.ID) || !isPlain(r.Key):
-		log.LogAttrs(ctx, slog.LevelInfo, servedRequest, r.attributes()...)
+		// A call of a tool has two attributes more than other requests.
+		all := []slog.Attr{slog.String("method", r.Method), slog.String("path", r.Path), slog.Int("status", r.Status),
+			slog.Duration("duration", r.Duration), slog.String("request_id", r.ID), slog.String("key_id", r.Key)}
+		if r.Tool != "" {
+			all = append(all, slog.String("tool", r.Tool))
+		}
+		if r.Refused != "" {
+			all = append(all, slog.String("refused", r.Refused))
+		}
+		log.LogAttrs(ctx, slog.LevelInfo, servedRequest, all...)
 	case h.Enabled(ctx, slog.LevelInfo):
 		h.out.add(h.requests, r)
 	}
-}
-
-// attributes are what slog writes of the request. A call of a tool has two more than others.
-func (r *Request) attributes() []slog.Attr {
-	all := []slog.Attr{slog.String("method", r.Method), slog.String("path", r.Path), slog.Int("status", r.Status),
-		slog.Duration("duration", r.Duration), slog.String("request_id", r.ID), slog.String("key_id", r.Key)}
-	if r.Tool != "" {
-		all = append(all, slog.String("tool", r.Tool))
-	}
-	if r.Refused != "" {
-		all = append(all, slog.String("refused", r.Refused))
-	}
-	return all
 }
 
 // plain are the bytes that neither form of the log quotes or escapes. A request with any other is

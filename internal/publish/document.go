@@ -1,11 +1,13 @@
 package publish
 
 import (
+	"cmp"
 	"html/template"
 	"io"
 	"slices"
 	"strings"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/sheaf"
@@ -18,39 +20,63 @@ const outlineFrom = 3
 type documentPage struct {
 	sheaf.Document
 	HTML    template.HTML
-	Titled  bool // the text begins with its title
+	Titled  bool   // the text shows its title, as its first heading
+	ID      string // of that heading, if the page shows the title instead
 	Outline []render.Heading
 	Raw     string // address of its Markdown
 	Home    string
 	Place   place
-	Tree    []*navItem // pages of the project
+	Beside  neighbours
+	Crumbs  []crumb    // pages above it
+	Tree    []*navItem // pages of the project or the folder
 }
 
-// front shows the first page of a share: its document, or the contents of its project.
+// front shows the first page of a share: its document, or the contents of its project or folder.
 func (v *visit) front() error {
-	if v.share.ResourceType == sheaf.ShareOfProject {
-		return v.project()
+	switch v.share.ResourceType {
+	case sheaf.ShareOfFolder:
+		return v.folder(sheaf.FolderID(v.share.ResourceID))
+	case sheaf.ShareOfProject:
+		return v.project(sheaf.ProjectID(v.share.ResourceID), v.home())
 	}
 	return v.showDocument(sheaf.DocumentID(v.share.ResourceID), v.home()+"/raw")
 }
 
-// document shows a document of a shared project.
+// document shows a document of a shared project or folder; in a folder also a project or another
+// folder.
 func (v *visit) document() error {
-	id, err := v.documentID()
+	id, err := v.belowID()
 	if err != nil {
 		return err
 	}
-	return v.showDocument(id, v.home()+"/"+string(id)+"/raw")
+	return v.firstOf(
+		func() error { return v.showDocument(sheaf.DocumentID(id), v.below(id)+"/raw") },
+		func() error { return v.project(sheaf.ProjectID(id), v.below(id)) },
+		func() error { return v.folder(sheaf.FolderID(id)) })
 }
 
-// documentID returns the document in the path. It returns NotFound if the id is not written as we
-// write it, or if the share is of a single document: every page has one address.
-func (v *visit) documentID() (sheaf.DocumentID, error) {
+// firstOf answers with a document. In a shared folder, it answers with a project or a folder if
+// there is no document.
+func (v *visit) firstOf(document, project, folder func() error) error {
+	err := document()
+	if v.share.ResourceType == sheaf.ShareOfFolder {
+		for _, next := range []func() error{project, folder} {
+			if sheaf.KindOf(err) == sheaf.NotFound {
+				err = next()
+			}
+		}
+	}
+	return err
+}
+
+// belowID returns the id in the path. It returns NotFound if the id is not written as we write it,
+// or if it is that of the shared record, whose address ends before it: every page has one address.
+func (v *visit) belowID() (string, error) {
 	id, err := v.id("document")
-	if err != nil || v.share.ResourceType != sheaf.ShareOfProject {
+	if err != nil || v.share.ResourceType == sheaf.ShareOfDocument || id == v.share.ResourceID {
 		return "", errNothing
 	}
-	return sheaf.DocumentID(id), nil
+	return id, nil
 }
 
 // id returns an identifier in the path. It must be written as we write it.
@@ -76,19 +102,46 @@ func (v *visit) showDocument(id sheaf.DocumentID, raw string) error {
 	if err != nil {
 		return err
 	}
+	refs.Selves, refs.Title = true, d.Title
 	data := documentPage{Document: d.Document, HTML: template.HTML(text.HTML(refs)), Raw: raw, Home: v.home(), // #nosec G203 -- what render wrote
-		Titled: titled(text, d.Title), Outline: outline(text)}
-	l := layout{Title: d.Title, Description: described(d.Description, text.Opening()), URL: v.share.URL, Listed: v.listed(), Brand: v.brandOf(d.Branding)}
+		Outline: outline(text)}
+	var left bool
+	data.ID, left = text.Titled(d.Title)
+	data.Titled = !left && titled(text, d.Title)
+	l := layout{Title: d.Title, Description: described(d.Description, text.Opening()), URL: v.share.URL, Listed: v.listed(), Brand: v.brandOf(d.Branding),
+		Icon: v.iconOf(d.Project, d.Branding), Picture: v.pictureOf(d.Branding, d.ID, text)}
 	if d.Project != nil {
 		l.Home, l.Project, l.URL = v.home(), d.Project.Name, v.share.URL+"/"+string(d.ID)
-		data.Place, data.Tree = placeOf(d.Tree, d.ID, int64(len(d.Tree)) == d.Project.DocumentCount), v.navigation(d.Tree, d.ID)
+		v.place(&data, d)
 		l.Tree = data.Tree
+	}
+	if d.Site != nil {
+		l.Project = d.Site.Top.Name
 	}
 	body, err := v.page("document", l, data)
 	if err != nil {
 		return err
 	}
 	return v.keep(body, htmlType, l.Brand)
+}
+
+// place sets what the page of a document shows around it.
+func (v *visit) place(page *documentPage, d app.SharedDocument) {
+	p := placeOf(d.Tree, d.ID, int64(len(d.Tree)) == d.Project.DocumentCount)
+	if d.Site == nil {
+		page.Tree = v.navigation(d.Tree, d.ID)
+		if len(p.Above) > 0 {
+			page.Crumbs = []crumb{{d.Project.Name, v.home()}}
+		}
+	} else {
+		page.Tree = v.siteNavigation(d.Site, d.Project.ID, string(d.ID))
+		page.Crumbs = append(v.crumbs(d.Site, d.Site.Path), crumb{d.Project.Name, v.below(string(d.Project.ID))})
+		p.Previous, p.Next = cmp.Or(p.Previous, d.Site.Previous), cmp.Or(p.Next, d.Site.Next)
+	}
+	for _, above := range p.Above {
+		page.Crumbs = append(page.Crumbs, crumb{above.Title, v.documentAddress(above.ID)})
+	}
+	page.Place, page.Beside = p, neighbours{v.home(), p.Previous, p.Next}
 }
 
 // listed reports whether search engines may list the page.
@@ -147,8 +200,8 @@ func (v *visit) serveMedium(m sheaf.Medium, content io.ReadSeekCloser) error {
 	return v.ServeFile(front.File{Name: m.Filename, Type: m.ContentType, Inline: m.Inline(), Tag: m.SHA256, Content: content})
 }
 
-// titled reports whether a text begins with a heading that is the title. Then the title is not
-// shown twice.
+// titled reports whether a text begins with a heading that is the title. If the page cannot leave that
+// heading out, because it has a link or a picture, the page leaves out its own.
 func titled(text *render.Page, title string) bool {
 	h := text.Headings()
 	return len(h) > 0 && h[0].First && h[0].Level == 1 && strings.EqualFold(h[0].Text, strings.Join(strings.Fields(title), " "))
@@ -187,21 +240,27 @@ func described(description *string, opening string) string {
 }
 
 // rawFront answers with the Markdown of the first page: the text of the document, or the contents
-// of the project.
+// of the project or folder.
 func (v *visit) rawFront() error {
-	if v.share.ResourceType == sheaf.ShareOfProject {
-		return v.rawProject()
+	switch v.share.ResourceType {
+	case sheaf.ShareOfFolder:
+		return v.rawFolder(sheaf.FolderID(v.share.ResourceID))
+	case sheaf.ShareOfProject:
+		return v.rawProject(sheaf.ProjectID(v.share.ResourceID))
 	}
 	return v.rawDocument(sheaf.DocumentID(v.share.ResourceID))
 }
 
-// raw answers with the Markdown of a document of a shared project.
+// raw answers with the Markdown of what document shows.
 func (v *visit) raw() error {
-	id, err := v.documentID()
+	id, err := v.belowID()
 	if err != nil {
 		return err
 	}
-	return v.rawDocument(id)
+	return v.firstOf(
+		func() error { return v.rawDocument(sheaf.DocumentID(id)) },
+		func() error { return v.rawProject(sheaf.ProjectID(id)) },
+		func() error { return v.rawFolder(sheaf.FolderID(id)) })
 }
 
 func (v *visit) rawDocument(id sheaf.DocumentID) error {

@@ -182,7 +182,7 @@ func (v *visit) fail(err error) {
 		v.errorPage(http.StatusNotFound, "Nothing is shared here", "The address may be mistyped, or the page is no longer shared.")
 	case sheaf.RateLimited, sheaf.Unavailable:
 		if refusal.Person != "" {
-			v.errorPage(front.Status(refusal.Kind), "That cannot be shown", refusal.Person)
+			v.errorPage(front.Status(refusal.Kind), "This page cannot be shown", refusal.Person)
 			return
 		}
 		v.errorPage(front.Status(refusal.Kind), "Just a moment", refusal.Text)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"strings"
 	"time"
 
 	"sheaf.dev/internal/render"
@@ -37,6 +38,8 @@ type layout struct {
 	Project     string     // name of the shared project; empty: a document is shared
 	Query       string     // words of a search
 	Tree        []*navItem // pages of the project, if the page shows them
+	Icon        string     // address of the icon; empty: there is none
+	Picture     picture    // of link previews
 	Brand       pageBrand
 	Data        any // data of the page
 }
@@ -81,9 +84,12 @@ func readStyles() styles {
 	return styles{content: content, name: name, address: "/share-assets/" + name}
 }
 
-// style answers with the style sheet.
+// style answers with a file of pages: the style sheet, or an icon.
 func (v *visit) style() error {
 	s := &v.publisher.styles
+	if name := v.r.PathValue("file"); strings.HasPrefix(name, "icon-") {
+		return v.icon(name)
+	}
 	if v.r.PathValue("file") != s.name {
 		return errNothing
 	}

@@ -45,7 +45,7 @@ func (v *visit) askForPassword() error {
 }
 
 func (v *visit) locked(status int, fault string) error {
-	body, err := v.page("locked", layout{Title: "A password, please", Bare: true}, locked{fault})
+	body, err := v.page("locked", layout{Title: "Password required", Bare: true}, locked{fault})
 	if err != nil {
 		return err
 	}

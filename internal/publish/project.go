@@ -18,9 +18,11 @@ const maxPage = 1_000_000
 // projectPage is the data of the contents of a project.
 type projectPage struct {
 	app.SharedProject
-	Home  string
-	List  []contentsEntry
-	Pages pager
+	Crumbs []crumb
+	List   []contentsEntry
+	Raw    string // address of its Markdown
+	Pages  pager
+	Beside neighbours
 }
 
 // contentsEntry is a document in the contents of a project, with its level in the tree.
@@ -56,13 +58,13 @@ func (v *visit) number() (int, error) {
 	return n, nil
 }
 
-// contents reads a page of the shared project's documents, and returns its number. After the last page
+// contents reads a page of a shared project's documents, and returns its number. After the last page
 // it returns NotFound.
-func (v *visit) contents() (p app.SharedProject, list []contentsEntry, n int, err error) {
+func (v *visit) contents(id sheaf.ProjectID) (p app.SharedProject, list []contentsEntry, n int, err error) {
 	if n, err = v.number(); err != nil {
 		return p, nil, 0, err
 	}
-	p, err = v.publisher.App.SharedProject(v.r.Context(), v.share, sheaf.Paging{Limit: documentsPerPage, Offset: (n - 1) * documentsPerPage})
+	p, err = v.publisher.App.SharedProject(v.r.Context(), v.share, id, sheaf.Paging{Limit: documentsPerPage, Offset: (n - 1) * documentsPerPage})
 	if err == nil && n > 1 && len(p.Documents.Items) == 0 {
 		err = errNothing
 	}
@@ -76,15 +78,23 @@ func (v *visit) contents() (p app.SharedProject, list []contentsEntry, n int, er
 	return p, list, n, err
 }
 
-// project shows the contents of the shared project.
-func (v *visit) project() error {
-	p, list, n, err := v.contents()
+// project shows the contents of a shared project, whose address is `home`.
+func (v *visit) project(id sheaf.ProjectID, home string) error {
+	p, list, n, err := v.contents(id)
 	if err != nil {
 		return err
 	}
-	data := projectPage{SharedProject: p, Home: v.home(), List: list,
-		Pages: pagesOf(n, documentsPerPage, p.Documents.Total, func(page int) string { return fmt.Sprintf("%s?page=%d", v.home(), page) })}
-	l := layout{Title: p.Name, Description: described(p.Description, ""), URL: v.share.URL, Listed: v.listed(), Home: v.home(), Project: p.Name, Brand: v.brandOf(p.Branding)}
+	data := projectPage{SharedProject: p, List: list, Raw: home + "/raw",
+		Pages: pagesOf(n, documentsPerPage, p.Documents.Total, func(page int) string { return fmt.Sprintf("%s?page=%d", home, page) })}
+	l := layout{Title: p.Name, Description: described(p.Description, ""), URL: v.share.URL + strings.TrimPrefix(home, v.home()), Listed: v.listed(),
+		Home: v.home(), Project: p.Name, Brand: v.brandOf(p.Branding),
+		Icon: v.iconOf(&p.Project, p.Branding), Picture: v.pictureOf(p.Branding, "", nil)}
+	if p.Site != nil {
+		l.Project, l.Tree, data.Crumbs = p.Site.Top.Name, v.siteNavigation(p.Site, id, string(id)), v.crumbs(p.Site, p.Site.Path)
+		if data.Pages == (pager{}) {
+			data.Beside = neighbours{v.home(), p.Site.Previous, p.Site.Next}
+		}
+	}
 	body, err := v.page("project", l, data)
 	if err != nil {
 		return err
@@ -92,9 +102,9 @@ func (v *visit) project() error {
 	return v.keep(body, htmlType, l.Brand)
 }
 
-// rawProject answers with the contents of the project as Markdown.
-func (v *visit) rawProject() error {
-	p, list, _, err := v.contents()
+// rawProject answers with the contents of a project as Markdown.
+func (v *visit) rawProject(id sheaf.ProjectID) error {
+	p, list, _, err := v.contents(id)
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,12 @@ import (
 	"image"
 	"image/png"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +22,8 @@ import (
 	"go.uber.org/goleak"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/brandstyle"
+	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
@@ -182,13 +187,33 @@ func TestPage_OfADocument(t *testing.T) {
 			w.Errorf("HEAD has %q, ETag %q", head.body, head.Header.Get("ETag"))
 		}
 		w.c.PATCH("/api/v1/documents/"+d, fields{"content": "# Getting <started>\n\nAnew.\n"}).Want(w.T, 200)
-		w.get(path, "If-None-Match: "+etag).want(w, 200).has(w, "Anew.").lacks(w, "<h1 dir=")
-		css := regexp.MustCompile(`href="(/share-assets/[^"]+)"`).FindStringSubmatch(page.body)
+		w.get(path, "If-None-Match: "+etag).want(w, 200).has(w, "Anew.", `<h1 id="h-getting-started" dir="auto">`).lacks(w, "<h1 dir=")
+		css := regexp.MustCompile(`href="(/share-assets/[^"]+\.css)"`).FindStringSubmatch(page.body)
 		if css == nil {
 			w.Fatal("the page has no style sheet")
 		}
 		if got := w.get(css[1]).want(w, 200).has(w, ".prose", ".sheet"); !strings.Contains(got.Header.Get("Cache-Control"), "immutable") {
 			w.Errorf("the style sheet: %q", got.Header.Get("Cache-Control"))
+		}
+	})
+}
+
+// D165: the title is shown once, above the description, and still has the id that links lead to. A text whose
+// first heading has a link keeps it, and the page has no title of its own.
+func TestPage_ShowsItsTitleOnce(t *testing.T) {
+	run(t, func(w *world) {
+		d := w.make("documents", fields{"title": "Getting started", "description": "What to do first.",
+			"content": "<!-- secret -->\n# Getting Started\n\n## One\n\n> [!TIP]\n> <kbd>A</kbd>\n\n<details><summary>More</summary>b</details>\n"})
+		_, path := w.share("document", d)
+		page := w.get(path).want(w, 200).has(w, `<h1 id="h-getting-started" dir="auto">Getting started</h1>`, `<h2 id="h-one">One<a class="self" href="#h-one"`,
+			`<div class="callout tip" role="note">`, "<kbd>A</kbd>", "<summary>More</summary>").lacks(w, "Getting Started", "secret")
+		if n := strings.Count(page.body, "<h1"); n != 1 {
+			w.Errorf("%d titles", n)
+		}
+		w.c.PATCH("/api/v1/documents/"+d, fields{"content": "# [Getting started](https://example.com)\n"}).Want(w.T, 200)
+		page = w.get(path).want(w, 200).has(w, `<a href="https://example.com" rel="noopener nofollow">Getting started</a>`)
+		if n := strings.Count(page.body, "<h1"); n != 1 {
+			w.Errorf("%d titles, one with a link", n)
 		}
 	})
 }
@@ -288,7 +313,7 @@ func TestPage_Search(t *testing.T) {
 		w.make("projects", fields{"name": "the quick brown fox"})
 		_, path := w.share("project", p)
 		w.get(path+"/search?q=QUICK+brown").want(w, 200).has(w, path+"/"+inside, "&lt;<mark>quick</mark>&gt; <mark>brown</mark>", "1 document").lacks(w, "Outside", "0 documents")
-		w.get(path+"/search?q=giraffe").want(w, 200).has(w, "No document has")
+		w.get(path+"/search?q=giraffe").want(w, 200).has(w, "No documents match")
 		w.get(path+"/search").want(w, 200)
 		w.get(path+"/search?q="+strings.Repeat("x", 300)).want(w, 200).has(w, "role=\"alert\"")
 		w.get(path+"/search?q=%ff%00").want(w, 200).has(w, "role=\"alert\"")
@@ -638,14 +663,21 @@ func TestWalk_ReachesWhatIsShownAndNothingElse(t *testing.T) {
 		second := w.make("documents", fields{"title": "Shown second", "project_id": p, "content": "Back to [first](document:" + first + "). words ![](media:" + picture + ")"})
 		trashed := w.make("documents", fields{"title": "CANARY trashed", "project_id": p, "content": "CANARY text words"})
 		folder := w.make("folders", fields{"name": "CANARY folder", "entity_type": "project"})
+		site := w.make("folders", fields{"name": "Shown folder", "entity_type": "project"})
+		below := w.make("folders", fields{"name": "Shown below", "entity_type": "project", "parent_id": site})
+		filed := w.make("projects", fields{"name": "Shown filed", "folder_id": below})
+		third := w.make("documents", fields{"title": "Shown third", "project_id": filed, "content": "To [hidden](document:" + hidden + "). words ![](media:" + picture + ")"})
+		w.make("projects", fields{"name": "CANARY filed", "folder_id": folder})
 		w.c.DELETE("/api/v1/documents/"+trashed).Want(w.T, 204)
 		other, _ := w.share("document", hidden)
 		share, project := w.share("project", p, fields{"branding_id": look})
 		_, document := w.share("document", second)
-		ids := []string{p, q, hidden, loose, first, second, trashed, folder, other, share, picture, logo, secret, otherLogo, look, otherLook, string(w.ws.ID), string(w.ws.Owner)}
+		_, whole := w.share("folder", site, fields{"branding_id": look})
+		ids := []string{site, below, filed, third, p, q, hidden, loose, first, second, trashed, folder, other, share, picture, logo, secret, otherLogo, look, otherLook, string(w.ws.ID), string(w.ws.Owner)}
 		for root, shown := range map[string][]string{
 			project:  {"", "/" + first, "/" + second, "/search?q=words", "/" + second + "/media/" + picture, "/logo?of=" + logo},
 			document: {"", "/" + second + "/media/" + picture},
+			whole:    {"", "/" + below, "/" + filed, "/" + third, "/search?q=words", "/" + third + "/media/" + picture, "/logo?of=" + logo},
 		} {
 			want := map[string]bool{}
 			for _, s := range shown {
@@ -753,6 +785,87 @@ func TestPage_Branding(t *testing.T) {
 		}
 		w.get(path).want(w, 200).has(w, "By default")
 	})
+}
+
+// D111: the picture of a link preview is the branding's logo, or else the first picture of the text. The icon has the
+// branding's colour and the project's drawing. The page that asks for a password has neither.
+func TestPage_IconAndPictureForLinks(t *testing.T) {
+	run(t, func(w *world) {
+		upload := func() string {
+			return w.c.POST("/api/v1/media?filename=a.png", []byte(onePixel(w)), "Content-Type: application/octet-stream").Want(w.T, 201).Text(w.T, "id")
+		}
+		shown, logo := upload(), upload()
+		p := w.make("projects", fields{"name": "p", "icon": "rocket", "color": "#123456"})
+		d := w.make("documents", fields{"title": "d", "project_id": p, "content": "[file](media:" + logo + ") ![A \"cat\"](media:" + shown + ")"})
+		id, document := w.share("document", d)
+		address := w.c.GET("/api/v1/shares/"+id).Want(w.T, 200).Text(w.T, "url")
+		w.get(document).want(w, 200).has(w, `<meta property="og:image" content="`+address+"/"+d+"/media/"+shown+`">`,
+			`<meta property="og:image:alt" content="A &#34;cat&#34;">`, `content="summary_large_image"`, `href="/share-assets/icon-1c6b50-file-text.svg"`)
+		own := w.make("brandings", fields{"name": "Own", "color_primary": "#B00020", "logo_media_id": logo})
+		w.c.PATCH("/api/v1/shares/"+id, fields{"branding_id": own}).Want(w.T, 200)
+		page := w.get(document).want(w, 200).has(w, `<meta property="og:image" content="`+address+"/logo?of="+logo+`">`, `content="summary"`, "icon-b00020-file-text.svg")
+		w.get(strings.TrimPrefix(regexp.MustCompile(`og:image" content="([^"]+)`).FindStringSubmatch(page.body)[1], "https://sheaf.test")).want(w, 200)
+		_, project := w.share("project", p)
+		for _, path := range []string{project, project + "/" + d, project + "/search?q=file"} {
+			w.get(path).want(w, 200).has(w, `<link rel="icon" href="/share-assets/icon-123456-rocket.svg" type="image/svg+xml">`)
+		}
+		w.get(project).lacks(w, "og:image")
+		svg := w.get("/share-assets/icon-123456-rocket.svg").want(w, 200).has(w, `fill="#123456"`, `color="#ffffff"`, "<path")
+		if svg.Header.Get("Content-Type") != "image/svg+xml" || !strings.Contains(svg.Header.Get("Cache-Control"), "immutable") {
+			w.Errorf("the icon has the headers %v", svg.Header)
+		}
+		for _, wrong := range []string{"icon-123456-nothing.svg", "icon-12345-rocket.svg", "icon-ABCDEF-rocket.svg", "icon-123456-rocket", "icon-.svg", "icon-123456-..%2frocket.svg"} {
+			w.get("/share-assets/"+wrong).want(w, 404)
+		}
+		w.c.PATCH("/api/v1/shares/"+id, fields{"password": "open sesame"}).Want(w.T, 200)
+		w.get(document).want(w, 401).lacks(w, "og:", "icon-", own, "logo")
+	})
+}
+
+// A branding tints blocks of code, and every colour of highlighted code is readable on the tint.
+func TestBranding_CodeIsReadableOnItsTint(t *testing.T) {
+	t.Parallel()
+	if css, err := os.ReadFile("static/publish.css"); err != nil || !strings.Contains(string(css), "--prose-sunken: var(--sunken)") {
+		t.Errorf("blocks of code do not take the tint: %v", err)
+	}
+	luminance := func(color string) (l float64) {
+		n, err := strconv.ParseUint(color[1:], 16, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, weight := range []float64{.0722, .7152, .2126} {
+			c := float64(n>>(8*i)&255) / 255
+			if c <= .03928 {
+				l += weight * c / 12.92
+			} else {
+				l += weight * math.Pow((c+.055)/1.055, 2.4)
+			}
+		}
+		return l
+	}
+	inks := regexp.MustCompile(`(?m)^\.prose (?:\.[a-z]+|:is\(\.[a-z, .]+\)) \{ color: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindAllStringSubmatch(render.CSS, -1)
+	if len(inks) < 10 {
+		t.Fatalf("%d colours of code", len(inks))
+	}
+	for r := 0; r < 256; r += 51 {
+		for g := 0; g < 256; g += 51 {
+			for b := 0; b < 256; b += 51 {
+				color := fmt.Sprintf("#%02x%02x%02x", r, g, b)
+				light, dark := sheaf.Palette(color)
+				if css := brandstyle.Style(sheaf.Branding{ColorPrimary: color, Font: sheaf.SystemFont}, ":root"); !strings.Contains(css, "--sunken: light-dark("+light.Surface+", "+dark.Surface+")") {
+					t.Fatalf("the tint of %s is not in %s", color, css)
+				}
+				for _, ink := range inks {
+					for i, ground := range []string{light.Surface, dark.Surface} {
+						x, y := luminance(ink[i+1]), luminance(ground)
+						if contrast := (max(x, y) + .05) / (min(x, y) + .05); contrast < 4.5 {
+							t.Errorf("%s on %s of the branding %s: %.2f", ink[i+1], ground, color, contrast)
+						}
+					}
+				}
+			}
+		}
+	}
 }
 
 // D103, D112: the pictures of a text, and no others, are reached through the share that shows the

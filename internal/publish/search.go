@@ -6,13 +6,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
 // hitsPerPage is the number of documents on a page of search results.
 const hitsPerPage = 20
 
-// searchPage is the data of the page with the results of a search in a project.
+// searchPage is the data of the page with the results of a search in a project or a folder.
 type searchPage struct {
 	Home  string
 	Fault string // what is wrong with the words
@@ -24,6 +25,7 @@ type searchPage struct {
 // hit is a document that was found.
 type hit struct {
 	Address, Title string
+	In             string  // name of its project in a shared folder
 	Pieces         []piece // parts of the snippet
 }
 
@@ -33,10 +35,10 @@ type piece struct {
 	Found bool
 }
 
-// search shows the documents of the shared project that contain every word. Its pages are not
+// search shows the documents of the shared project or folder that contain every word. Its pages are not
 // cached.
 func (v *visit) search() error {
-	project, err := v.publisher.App.SharedProject(v.r.Context(), v.share, sheaf.Paging{Limit: 1})
+	home, err := v.publisher.App.SharedHome(v.r.Context(), v.share)
 	if err != nil {
 		return err
 	}
@@ -49,18 +51,23 @@ func (v *visit) search() error {
 	page, err := v.find(words, sheaf.Paging{Limit: hitsPerPage, Offset: (n - 1) * hitsPerPage})
 	switch {
 	case sheaf.KindOf(err) == sheaf.Invalid:
-		data.Fault = "Search for up to ten words, with 200 characters in total."
+		data.Fault = "Use at most ten words, and 200 characters in total."
 	case err != nil:
 		return err
 	}
 	data.Total = page.Total
 	for _, h := range page.Items {
-		data.Hits = append(data.Hits, hit{Address: v.home() + "/" + h.ID, Title: h.Title, Pieces: pieces(h.Snippet, h.Ranges)})
+		found := hit{Address: v.below(h.ID), Title: h.Title, Pieces: pieces(h.Snippet, h.Ranges)}
+		if h.ProjectID != nil {
+			found.In = page.Projects[*h.ProjectID]
+		}
+		data.Hits = append(data.Hits, found)
 	}
 	data.Pages = pagesOf(n, hitsPerPage, page.Total, func(page int) string {
 		return fmt.Sprintf("%s/search?q=%s&page=%d", v.home(), url.QueryEscape(words), page)
 	})
-	l := layout{Title: "Search in " + project.Name, Home: v.home(), Project: project.Name, Query: words, Brand: v.brandOf(project.Branding)}
+	l := layout{Title: "Search in " + home.Name, Home: v.home(), Project: home.Name, Query: words, Brand: v.brandOf(home.Branding),
+		Icon: v.iconOf(home.Project, home.Branding)}
 	body, err := v.page("search", l, data)
 	if err != nil {
 		return err
@@ -70,7 +77,7 @@ func (v *visit) search() error {
 }
 
 // find searches for the words. Without words it finds nothing, and returns no error.
-func (v *visit) find(words string, p sheaf.Paging) (page sheaf.Page[sheaf.Hit], err error) {
+func (v *visit) find(words string, p sheaf.Paging) (page app.SharedHits, err error) {
 	if strings.TrimSpace(words) == "" {
 		return page, nil
 	}

@@ -24,7 +24,7 @@ func TestSearch_LeavesNothingInTheShareThatHasLeftTheProject(t *testing.T) {
 			case 2:
 				w.c.PATCH(one, fields{"title": "Wren", "content": "a wren flies"}).Want(w.T, 200)
 			}
-			w.get(path+"/search?q=heron").want(w, 200).has(w, "No document has").lacks(w, d, "Moved", "stands", "Another")
+			w.get(path+"/search?q=heron").want(w, 200).has(w, "No documents match").lacks(w, d, "Moved", "stands", "Another")
 			if round%3 != 2 {
 				w.get(path).want(w, 200).lacks(w, d)
 				w.get(path+"/raw").want(w, 200).lacks(w, d)

@@ -6,8 +6,10 @@ import "sheaf.dev/internal/sheaf"
 // larger project it shows, at each level, only the documents beside the shown one and those above it.
 const navMost = 500
 
-// navItem is a document in the navigation of a shared project.
+// navItem is a document in the navigation of a shared project. In that of a shared folder, it can be
+// a folder or a project too.
 type navItem struct {
+	Kind           string // "folder", "project", "rest" (a link to the rest of a folder) or, for a document, ""
 	Title, Address string
 	Current        bool // the page shows it
 	Open           bool // the page shows it, or a document below it
@@ -56,6 +58,13 @@ type place struct {
 	Previous, Next *sheaf.TreeEntry
 }
 
+// neighbours are the documents before and after a page in reading order; nil if there is none. Home is
+// the address of the share.
+type neighbours struct {
+	Home           string
+	Previous, Next *sheaf.TreeEntry
+}
+
 // placeOf returns the place of a document in a tree. It is empty if the tree does not have it. A tree
 // that is not whole does not show what comes before, after and below it.
 func placeOf(tree []sheaf.TreeEntry, id sheaf.DocumentID, whole bool) (p place) {
@@ -85,5 +94,5 @@ func placeOf(tree []sheaf.TreeEntry, id sheaf.DocumentID, whole bool) (p place) 
 	return p
 }
 
-// documentAddress returns the address of a document of a shared project.
-func (v *visit) documentAddress(id sheaf.DocumentID) string { return v.home() + "/" + string(id) }
+// documentAddress returns the address of a document of a shared project or folder.
+func (v *visit) documentAddress(id sheaf.DocumentID) string { return v.below(string(id)) }

@@ -28,7 +28,10 @@ func (r *ring) newest() int64 {
 // limit, unless it holds as many already.
 func (r *ring) push(at int64, limit int) {
 	if r.n == len(r.times) {
-		r.grow(max(min(max(2*r.n, 4), limit), r.n+1))
+		times := make([]int64, max(min(max(2*r.n, 4), limit), r.n+1))
+		k := copy(times, r.times[r.first:])
+		copy(times[k:], r.times[:r.first])
+		r.times, r.first = times, 0
 	}
 	i := r.first + r.n
 	if i >= len(r.times) {
@@ -36,14 +39,6 @@ func (r *ring) push(at int64, limit int) {
 	}
 	r.times[i] = at
 	r.n++
-}
-
-// grow makes room for size times, in their order.
-func (r *ring) grow(size int) {
-	times := make([]int64, size)
-	k := copy(times, r.times[r.first:])
-	copy(times[k:], r.times[:r.first])
-	r.times, r.first = times, 0
 }
 
 // until counts the times that are not after t.

@@ -107,7 +107,7 @@ const provoke = `new Promise((done) => {
   setTimeout(() => done(heard.join('; ')), 30);
 })`
 
-// D83: no vector runs or loads anything in a real browser, neither as the API shows it nor as the
+// D83, D165: no vector runs or loads anything in a real browser, neither as the API shows it nor as the
 // console does. A control that would run is noticed.
 func TestBrowser_HearsNothing(t *testing.T) {
 	l := newListener(t)
@@ -184,7 +184,7 @@ func TestCSS_CanBeRead(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
 		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
-		if err := errors.Join(err, chromedp.Do(ctx, chromedp.EmulateViewport(900, 2150), chromedp.Navigate(l.URL+"/specimen"))); err != nil {
+		if err := errors.Join(err, chromedp.Do(ctx, chromedp.EmulateViewport(900, 3000), chromedp.Navigate(l.URL+"/specimen"))); err != nil {
 			t.Fatal(err)
 		}
 		weak, err := chromedp.Run(ctx, chromedp.Evaluate[string](contrasts))

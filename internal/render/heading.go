@@ -4,6 +4,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/yuin/goldmark/ast"
+	east "github.com/yuin/goldmark/extension/ast"
 )
 
 // Prefixes of the ids on a page. The console's pages and scripts use no such names, so they never
@@ -59,4 +62,50 @@ func slug(title string) string {
 		return "section"
 	}
 	return b.String()
+}
+
+// A self is where a heading's link to itself may be put, and where its id is in the page.
+type self struct{ at, id, idEnd int }
+
+const (
+	selfStart = `<a class="self" href="#`
+	selfEnd   = `" aria-label="Link to this section"></a>`
+)
+
+// self records the end of a heading with that id, which is escaped already. The page pays for the link,
+// so that it is within its bound with all links.
+func (w *writer) self(id string) {
+	end := w.headingStart + len(`<h1 id="`) + len(id)
+	w.meter.spend(0, 2*24)
+	w.selves = append(w.selves, self{at: len(w.out), id: end - len(id), idEnd: end})
+	w.longer += len(selfStart) + len(id) + len(selfEnd)
+}
+
+// append appends the link to a page that is being put together. html is the page without links.
+func (s self) append(out, html []byte) []byte {
+	out = append(out, selfStart...)
+	out = append(out, html[s.id:s.idEnd]...)
+	return append(out, selfEnd...)
+}
+
+// title records where the page ends that has nothing but this heading, if the heading may be left out:
+// it is the first one, of level 1, and has only words.
+func (w *writer) title(n *ast.Heading) {
+	if w.headingStart == 0 && n.Level == 1 && onlyWords(n) {
+		w.titleEnd = len(w.out)
+	}
+}
+
+// onlyWords reports whether a heading has no link, picture or note, which would be lost with it.
+func onlyWords(n ast.Node) bool {
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		switch c.(type) {
+		case *ast.Link, *ast.AutoLink, *ast.Image, *east.FootnoteLink:
+			return false
+		}
+		if !onlyWords(c) {
+			return false
+		}
+	}
+	return true
 }

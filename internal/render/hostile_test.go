@@ -35,7 +35,7 @@ const imageHost = "images.example"
 
 func newHostileRenderer() *Renderer { return New(Options{ImageHosts: []string{imageHost}}) }
 
-// D83: for any input, the page consists of harmless elements.
+// D83, D165: for any input, the page consists of harmless elements.
 func TestPage_IsHarmless(t *testing.T) {
 	r := newHostileRenderer()
 	all := vectors(t, "http://127.0.0.1:1")
@@ -55,11 +55,12 @@ func TestPage_IsHarmless(t *testing.T) {
 	}
 }
 
-// known finds everything, and unknown nothing.
+// known finds everything and has all links, and unknown nothing.
 var (
 	known = Refs{
 		Document: func(id string) string { return "/documents/" + id },
 		Media:    func(id string) string { return "/media/" + id },
+		Selves:   true,
 	}
 	unknown = Refs{Document: func(string) string { return "" }, Media: func(string) string { return "" }}
 )
@@ -72,6 +73,7 @@ func TestHarmless_FindsWhatIsNot(t *testing.T) {
 		`<img src="https://example.com/a.png" alt="">`, `<p style="color:red">`, `<p class="admin">`, `<h1 id="location">`, `<h1 id="h-a"></h1><h2 id="h-a"></h2>`,
 		`<svg></svg>`, `<form></form>`, `<input type="text">`, `<!-- a -->`, `<p title="a">`, `<a href="https://a.b" rel="noopener nofollow"><a href="#h-a">`,
 		`<a href="document:x">a</a>`, `<span class="x y">a</span>`, `<p>a`, `</p>`, `<pre class="plain" tabindex="1"></pre>`, `<a href="mailto:x">`, `<b>`,
+		`<details open="1"></details>`, `<details ontoggle="alert(1)"></details>`, `<summary class="x"></summary>`, `<kbd>a<sub></kbd></sub>`, `<div role="alert"></div>`,
 	} {
 		if err := harmless([]byte(page)); err == nil {
 			t.Errorf("nothing is wrong with %s", page)
@@ -85,17 +87,19 @@ func TestHarmless_FindsWhatIsNot(t *testing.T) {
 // attributes are the attributes that an element may have, besides those that harmless itself
 // allows.
 var attributes = map[atom.Atom][]string{
-	atom.A: {"href", "rel", "title", "class", "aria-label"}, atom.Blockquote: nil, atom.Br: nil, atom.Code: {"class"}, atom.Del: nil, atom.Div: {"class", "tabindex"},
+	atom.A: {"href", "rel", "title", "class", "aria-label"}, atom.Blockquote: nil, atom.Br: nil, atom.Code: {"class"}, atom.Del: nil, atom.Details: {"open"},
+	atom.Div: {"class", "tabindex", "role"}, atom.Kbd: nil, atom.Mark: nil, atom.Sub: nil, atom.Summary: nil,
 	atom.Em: nil, atom.H1: {"id"}, atom.H2: {"id"}, atom.H3: {"id"}, atom.H4: {"id"}, atom.H5: {"id"}, atom.H6: {"id"}, atom.Hr: nil,
 	atom.Img: {"src", "alt", "title", "loading", "referrerpolicy"}, atom.Input: {"type", "disabled", "checked", "aria-label"}, atom.Li: {"id", "class"},
-	atom.Ol: {"start"}, atom.P: nil, atom.Pre: {"class", "tabindex"}, atom.Section: {"class", "aria-label"}, atom.Span: {"class"}, atom.Strong: nil,
+	atom.Ol: {"start"}, atom.P: {"class"}, atom.Pre: {"class", "tabindex"}, atom.Section: {"class", "aria-label"}, atom.Span: {"class"}, atom.Strong: nil,
 	atom.Sup: {"id"}, atom.Table: nil, atom.Tbody: nil, atom.Td: {"class"}, atom.Th: {"class"}, atom.Thead: nil, atom.Tr: nil, atom.Ul: nil,
 }
 
 // values are all values that an attribute may have, if they are a short list.
 var values = map[string][]string{
 	"rel": {"noopener nofollow"}, "type": {"checkbox"}, "tabindex": {"0"}, "loading": {"lazy"}, "referrerpolicy": {"no-referrer"}, "disabled": {""}, "checked": {""},
-	"class": append([]string{"task", "table", "right", "center", "plain", "chroma", "footnotes", "gone"},
+	"role": {"note"}, "open": {""},
+	"class": append([]string{"self", "callout note", "callout tip", "callout important", "callout warning", "callout caution", "callout-title", "task", "table", "right", "center", "plain", "chroma", "footnotes", "gone"},
 		strings.Fields("c s m k kt kc nb nf nv nt na nd ni o gh gi gd gu gp go gs")...),
 }
 

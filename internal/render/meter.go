@@ -49,10 +49,14 @@ type meter struct {
 	blocks, groups int // number of blocks, and of containers of blocks
 	cells          int
 	notes          int // definitions of footnotes
+	tags, flowTags int // rendered HTML tags, and those that are blocks
+	lastComment    int // position of the last end of a comment, -1 for none
 	pipes          int // escaped bars in tables
 	fault          any
 	emphasis       parser.DelimiterProcessor
 	strike         parser.DelimiterProcessor
+	foldLine       ast.Node // the last paragraph that begins with <details> or </details>
+	callouts       map[*ast.Blockquote]callout
 	paragraph      paragraph
 }
 
@@ -62,6 +66,8 @@ type paragraph struct {
 	brackets []openBracket // not closed yet
 	matches  int           // number of emphases found
 	unclosed map[int]bool  // lengths of backtick runs that do not occur in the rest of it
+
+	openComment bool // no comment ends in the rest of it
 }
 
 // openBracket is where a link may have begun.

@@ -27,6 +27,16 @@ func (p *Page) Headings() []Heading { return p.headings }
 // characters. It is "" if the page has no paragraph outside of other blocks.
 func (p *Page) Opening() string { return p.opening }
 
+// Titled reports whether the page begins with that title, as a heading of level 1 that consists of
+// words only, and returns the heading's id. Case and white space do not count. A page that is shown
+// below its title leaves that heading out ([Refs.Title]).
+func (p *Page) Titled(title string) (id string, ok bool) {
+	if p.titleEnd == 0 || len(p.headings) == 0 || title == "" || !strings.EqualFold(p.headings[0].Text, clipWords([]byte(title))) {
+		return "", false
+	}
+	return p.headings[0].ID, true
+}
+
 // outlined adds a heading to the outline.
 func (w *writer) outlined(n *ast.Heading, id string, words []byte) {
 	if len(w.headings) < maxHeadings {

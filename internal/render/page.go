@@ -14,6 +14,8 @@ type Page struct {
 
 	headings []Heading
 	opening  string
+	selves   []self // in the order of the page
+	titleEnd int    // end of the heading with which the page begins; 0 if it is no title
 }
 
 // A mark is a reference to a document or a medium: the bytes of the page that an address replaces.
@@ -34,19 +36,43 @@ type Refs struct {
 	// reader may not see it: then only the text of the link is shown. If one of them is nil,
 	// references of its kind are left as written.
 	Document, Media func(id string) string
+	// Selves gives each heading a link to itself.
+	Selves bool
+	// Title is shown above the page already. If the page begins with it, it is left out there.
+	Title string
 }
 
 // HTML returns the page: elements for a body, in UTF-8. With the zero Refs, references to documents
-// and media are left as in the text: href="document:…". The bytes must not be changed.
+// and media are left as in the text: href="document:…", and headings have no links to themselves.
+// The bytes must not be changed.
 func (p *Page) HTML(refs Refs) []byte {
-	if len(p.marks) == 0 || refs.Document == nil && refs.Media == nil {
-		return p.html
+	marks, selves, from := p.marks, p.selves, 0
+	if refs.Document == nil && refs.Media == nil {
+		marks = nil
 	}
-	out, from := make([]byte, 0, len(p.html)+len(p.html)/8), 0
-	for _, m := range p.marks {
+	if !refs.Selves {
+		selves = nil
+	}
+	if _, ok := p.Titled(refs.Title); ok {
+		from = p.titleEnd
+		selves = selves[min(1, len(selves)):]
+	}
+	if len(marks) == 0 && len(selves) == 0 {
+		return p.html[from:]
+	}
+	out := make([]byte, 0, len(p.html)+len(p.html)/8)
+	for len(marks) > 0 || len(selves) > 0 {
+		if len(marks) == 0 || len(selves) > 0 && selves[0].at <= marks[0].start {
+			s := selves[0]
+			out = append(out, p.html[from:s.at]...)
+			out = s.append(out, p.html)
+			selves, from = selves[1:], s.at
+			continue
+		}
+		m := marks[0]
 		out = append(out, p.html[from:m.start]...)
 		out = append(out, m.with(refs, p.html[m.start:m.end])...)
-		from = m.end
+		marks, from = marks[1:], m.end
 	}
 	return append(out, p.html[from:]...)
 }
@@ -93,6 +119,17 @@ func (p *Page) Documents() []string { return p.ids(documentAddress) }
 // Media returns the ids of the media that the page refers to, each once, sorted.
 func (p *Page) Media() []string { return p.ids(mediaAddress) }
 
+// Picture returns the id of the first medium that the page shows as a picture, and the text that stands
+// for it, escaped for HTML. id is "" if the page shows none.
+func (p *Page) Picture() (id, alt string) {
+	for _, m := range p.marks {
+		if m.picture != nil {
+			return m.id, m.picture.alt
+		}
+	}
+	return "", ""
+}
+
 func (p *Page) ids(kind addressKind) (ids []string) {
 	for _, m := range p.marks {
 		if m.kind == kind {
@@ -109,5 +146,5 @@ func (p *Page) Plain() bool { return p.plain }
 
 // size returns about how many bytes the page takes.
 func (p *Page) size() int {
-	return cap(p.html) + 160*len(p.marks) + 256*len(p.headings) + len(p.opening)
+	return cap(p.html) + 160*len(p.marks) + 256*len(p.headings) + len(p.opening) + 24*len(p.selves)
 }

@@ -13,11 +13,12 @@ import (
 
 // newParser returns a parser of CommonMark with tables, task lists, strikethrough, footnotes and
 // bare addresses. Its parts are goldmark's, in goldmark's order, each wrapped to pay for what it
-// does. The two parts for HTML are left out on purpose: HTML is read as text.
+// does. The two parts for HTML are left out on purpose: HTML is read as text, but for the parts of
+// tag.go and comment.go.
 func newParser() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(
-			util.Prioritized(meteredBlock{parser.NewSetextHeadingParser()}, 100),
+			util.Prioritized(meteredBlock{underlines{parser.NewSetextHeadingParser()}}, 100),
 			util.Prioritized(meteredBlock{parser.NewThematicBreakParser()}, 200),
 			util.Prioritized(meteredBlock{parser.NewListParser()}, 300),
 			util.Prioritized(meteredBlock{parser.NewListItemParser()}, 400),
@@ -25,6 +26,8 @@ func newParser() parser.Parser {
 			util.Prioritized(meteredBlock{parser.NewATXHeadingParser()}, 600),
 			util.Prioritized(meteredBlock{parser.NewFencedCodeBlockParser()}, 700),
 			util.Prioritized(meteredBlock{parser.NewBlockquoteParser()}, 800),
+			util.Prioritized(meteredBlock{comments{}}, 900),
+			util.Prioritized(meteredBlock{foldLines{parser.NewParagraphParser()}}, 901),
 			util.Prioritized(meteredBlock{extension.NewFootnoteBlockParser()}, 999),
 			util.Prioritized(meteredBlock{parser.NewParagraphParser()}, 1000),
 		),
@@ -34,16 +37,20 @@ func newParser() parser.Parser {
 			util.Prioritized(noteReferences{extension.NewFootnoteParser()}, 101),
 			util.Prioritized(newLinks(), 200),
 			util.Prioritized(angleLinks{}, 300),
+			util.Prioritized(tags{}, 400),
 			util.Prioritized(emphases{}, 500),
 			util.Prioritized(bareLinks{}, 999),
 		),
 		parser.WithParagraphTransformers(
+			util.Prioritized(callouts{}, 50),
 			util.Prioritized(definitions{parser.LinkReferenceParagraphTransformer}, 100),
 			util.Prioritized(tables{extension.NewTableParagraphTransformer()}, 200),
 		),
 		parser.WithASTTransformers(
 			util.Prioritized(pipes{extension.NewTableASTTransformer()}, 0),
 			util.Prioritized(notes{extension.NewFootnoteASTTransformer()}, 999),
+			util.Prioritized(folds{}, 1000),
+			util.Prioritized(pairs{}, 1001),
 		),
 	)
 }

@@ -2,8 +2,9 @@
 // the only package that knows the parser, and it trusts nothing that it reads:
 //
 //   - The output consists of a few elements and attributes, all written by this package itself.
-//     HTML in the text is shown as text, because the parser does not know it. An address is written
-//     only if its kind is on a short list.
+//     HTML in the text is shown as text, except a handful of tags without attributes, for which
+//     elements of the tree are built (tag.go). Comments are dropped. An address is written only if
+//     its kind is on a short list.
 //   - For any input, rendering 1 MiB takes less than a second of one processor and less than 128
 //     MiB. Every step of the parser is paid for from a budget (meter.go). A text that exceeds it,
 //     or nests too deeply, is shown as plain text. The outcome for a text is the same on every
@@ -127,6 +128,8 @@ func (r *Renderer) attempt(source string, m *meter) (p *Page) {
 			p = nil
 		}
 	}()
+	m.spend(len(source), 0)
+	m.lastComment = strings.LastIndex(source, string(commentStop))
 	bytes := []byte(source)
 	root := r.parser.Parse(text.NewReader(bytes), parser.WithContext(m.context()))
 	w := &writer{meter: m, source: bytes, images: r.images, out: make([]byte, 0, len(bytes)+len(bytes)/2+64)}

@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
-// D83: every construct is rendered as in the golden file, which alternates between a text and its
+// D83, D165: every construct is rendered as in the golden file, which alternates between a text and its
 // HTML.
 func TestPage_Golden(t *testing.T) {
 	const path = "testdata/golden.txt"
@@ -110,7 +110,7 @@ func TestPage_NamesWhatItRefersTo(t *testing.T) {
 	}
 }
 
-// D83: a text is plain exactly from its limits on.
+// D83, D165: a text is plain exactly from its limits on.
 func TestPage_BoundsAreExact(t *testing.T) {
 	r := New(Options{})
 	cells := func(columns, rows int) string {
@@ -123,6 +123,8 @@ func TestPage_BoundsAreExact(t *testing.T) {
 		{"blocks", strings.Repeat("a long paragraph, as there are\n\n", 20_000), strings.Repeat("a long paragraph, as there are\n\n", 20_001)},
 		{"cells", cells(10, 1998), cells(10, 2000)},
 		{"brackets", strings.Repeat("[", 1000) + "a", strings.Repeat("[", 1001) + "a"},
+		{"folds", foldsIn(32), foldsIn(33)},
+		{"folds in quotes", "> > " + strings.ReplaceAll(foldsIn(30), "\n", "\n> > "), "> > " + strings.ReplaceAll(foldsIn(31), "\n", "\n> > ")},
 		{"length", strings.Repeat("a", MaxText), strings.Repeat("a", MaxText+1)},
 	} {
 		if r.page(t, test.within).Plain() {
@@ -132,6 +134,11 @@ func TestPage_BoundsAreExact(t *testing.T) {
 			t.Errorf("%s: what is beyond the bound is not plain", test.name)
 		}
 	}
+}
+
+// foldsIn returns folds nested `depth` levels deep.
+func foldsIn(depth int) string {
+	return strings.Repeat("<details>\n\n", depth) + "a" + strings.Repeat("\n\n</details>", depth)
 }
 
 // nested returns lists nested `depth` levels deep, one line each.
@@ -337,6 +344,69 @@ func BenchmarkPage_Remembered(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		_ = r.page(b, text).HTML(known)
+	}
+}
+
+// D165: pages give headings a link to themselves, and leave out the heading that is their title. The API
+// does neither.
+func TestHTML_HeadingsOfPages(t *testing.T) {
+	t.Parallel()
+	link := func(id string) string {
+		return `<a class="self" href="#` + id + `" aria-label="Link to this section"></a>`
+	}
+	for _, test := range []struct{ name, text, title, want string }{
+		{"no title", "# A & *b*\n\n## C", "", `<h1 id="h-a--b">A &amp; <em>b</em>` + link("h-a--b") + "</h1>\n" + `<h2 id="h-c">C` + link("h-c") + "</h2>\n"},
+		{"the title", "<!-- a -->\n# A & *b*\n\n## C", "a  &\tB ", `<h2 id="h-c">C` + link("h-c") + "</h2>\n"},
+		{"a title by an underline", "A\n=\n\nb", "A", "<p>b</p>\n"},
+		{"another title", "# A", "B", `<h1 id="h-a">A` + link("h-a") + "</h1>\n"},
+		{"a title of level 2", "## A", "A", `<h2 id="h-a">A` + link("h-a") + "</h2>\n"},
+		{"a title in a quote", "> # A", "A", "<blockquote>\n" + `<h1 id="h-a">A` + link("h-a") + "</h1>\n</blockquote>\n"},
+		{"a title that does not come first", "b\n\n# A", "A", "<p>b</p>\n" + `<h1 id="h-a">A` + link("h-a") + "</h1>\n"},
+		{"a title with a picture", "# A ![](media:" + anID + ")", "A", `<h1 id="h-a">A <img src="/media/` + anID + `" alt="" loading="lazy">` + link("h-a") + "</h1>\n"},
+		{"a title with a link", "# [A](document:" + anID + ")", "A", `<h1 id="h-a"><a href="/documents/` + anID + `">A</a>` + link("h-a") + "</h1>\n"},
+		{"links around headings", "[a](document:" + anID + ")\n# B\n![c](media:" + anID + ")", "", `<p><a href="/documents/` + anID + `">a</a></p>` +
+			"\n" + `<h1 id="h-b">B` + link("h-b") + "</h1>\n" + `<p><img src="/media/` + anID + `" alt="c" loading="lazy"></p>` + "\n"},
+	} {
+		refs := known
+		refs.Title = test.title
+		if diff := cmp.Diff(test.want, string(New(Options{}).page(t, test.text).HTML(refs))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+	p := New(Options{}).page(t, "# A\n\nb")
+	if got := string(p.HTML(Refs{})); got != `<h1 id="h-a">A</h1>`+"\n<p>b</p>\n" {
+		t.Errorf("the API has %s", got)
+	}
+	if id, ok := p.Titled("a"); id != "h-a" || !ok {
+		t.Errorf("the title has the id %q, %t", id, ok)
+	}
+}
+
+// D165: the links of headings to themselves count against the longest page.
+func TestHTML_HeadingsAreWithinTheBound(t *testing.T) {
+	t.Parallel()
+	r := New(Options{})
+	long := "[a]: https://example.com/" + strings.Repeat("x", 500) + "\n\n"
+	longest := 0
+	for n := 10_000; n <= 12_000; n += 500 {
+		p, _ := r.render(long + strings.Repeat("# [a] "+strings.Repeat("b", 50)+"\n", n))
+		length := len(p.HTML(Refs{Selves: true}))
+		if longest = max(longest, length); length > maxOutput {
+			t.Errorf("a page of %d headings has %d bytes", n, length)
+		}
+	}
+	if longest < maxOutput*9/10 {
+		t.Errorf("the longest page has %d bytes, which is far from the bound", longest)
+	}
+}
+
+// D165: only tags of the list are rendered, only whole pairs, and a comment is in no outline.
+func TestPage_OutlineOfTags(t *testing.T) {
+	t.Parallel()
+	p := New(Options{}).page(t, "<!-- secret -->\n\n# <mark>A</mark><br><kbd>b <!-- secret -->\n\n<!-- secret --> H<sub>2</sub>O\n\n<details>\n\n# In\n\n</details>")
+	want := []Heading{{Level: 1, ID: "h-a-kbdb", Text: "A <kbd>b", First: true}, {Level: 1, ID: "h-in", Text: "In"}}
+	if diff := cmp.Diff(want, p.Headings()); diff != "" || p.Opening() != "H2O" {
+		t.Errorf("it opens with %q; the headings (-want +got):\n%s", p.Opening(), diff)
 	}
 }
 

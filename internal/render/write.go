@@ -26,6 +26,11 @@ type writer struct {
 
 	headings []Heading
 	opening  string // text of the first paragraph
+	selves   []self
+
+	headingStart int // where the last heading begins
+	longer       int // bytes that the links of the headings to themselves add to the page
+	titleEnd     int // end of the heading with which the page begins; 0 if it is no title
 }
 
 // maxOutput is the largest size of a page. If a long definition of an address is used in every
@@ -34,7 +39,7 @@ const maxOutput = 8 << 20
 
 // page returns the finished page.
 func (w *writer) page() *Page {
-	return &Page{html: w.out, marks: w.marks, headings: w.headings, opening: w.opening}
+	return &Page{html: w.out, marks: w.marks, headings: w.headings, opening: w.opening, selves: w.selves, titleEnd: w.titleEnd}
 }
 
 // tags writes markup of this package, unescaped.
@@ -42,7 +47,7 @@ func (w *writer) tags(parts ...string) {
 	for _, part := range parts {
 		w.out = append(w.out, part...)
 	}
-	w.meter.require(len(w.out) <= maxOutput)
+	w.meter.require(len(w.out)+w.longer <= maxOutput)
 }
 
 // text writes a text of the Markdown: it resolves escapes and entities, and escapes the result for
@@ -81,6 +86,9 @@ func (w *writer) within(n ast.Node, depth int, open, end string) {
 func (w *writer) node(n ast.Node, depth int) {
 	switch n := n.(type) {
 	case *ast.Paragraph:
+		if w.blank(n) {
+			return
+		}
 		w.opens(n)
 		w.within(n, depth, "<p>", "</p>\n")
 	case *ast.TextBlock:
@@ -91,7 +99,7 @@ func (w *writer) node(n ast.Node, depth int) {
 	case *ast.Heading:
 		w.heading(n, depth)
 	case *ast.Blockquote:
-		w.within(n, depth, "<blockquote>\n", "</blockquote>\n")
+		w.quote(n, depth)
 	case *ast.List:
 		w.list(n, depth)
 	case *ast.ListItem:
@@ -102,7 +110,11 @@ func (w *writer) node(n ast.Node, depth int) {
 		w.code(n, string(n.Language(w.source)))
 	case *ast.ThematicBreak:
 		w.tags("<hr>\n")
-	case *ast.LinkReferenceDefinition:
+	case *ast.LinkReferenceDefinition, *commentBlock:
+	case *fold:
+		w.fold(n, depth)
+	case *foldTitle:
+		w.within(n, depth, "<summary>", "</summary>\n")
 	case *east.Table:
 		w.table(n, depth)
 	case *east.FootnoteList:
@@ -119,6 +131,9 @@ func (w *writer) inline(n ast.Node, depth int) {
 	switch n := n.(type) {
 	case *ast.Text:
 		w.words(n)
+	case *tagNode:
+		w.tag(n)
+	case *commentNode:
 	case *ast.CodeSpan:
 		w.codeSpan(n)
 	case *ast.Emphasis:
@@ -144,6 +159,17 @@ func (w *writer) inline(n ast.Node, depth int) {
 	default:
 		w.children(n, depth)
 	}
+}
+
+// blank reports whether a paragraph consists of comments, which are not shown.
+func (w *writer) blank(n *ast.Paragraph) bool {
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		w.meter.spend(inlineSteps, 0)
+		if !showsNothing(c, w.source) {
+			return false
+		}
+	}
+	return true
 }
 
 func (w *writer) words(n *ast.Text) {
@@ -181,7 +207,12 @@ func (w *writer) heading(n *ast.Heading, depth int) {
 	words := w.plain(n)
 	id := w.ids.of(string(words))
 	w.outlined(n, id, words)
-	w.within(n, depth, "<h"+level+` id="`+html.EscapeString(id)+`">`, "</h"+level+">\n")
+	w.headingStart = len(w.out)
+	w.tags("<h" + level + ` id="` + html.EscapeString(id) + `">`)
+	w.children(n, depth)
+	w.self(html.EscapeString(id))
+	w.tags("</h" + level + ">\n")
+	w.title(n)
 }
 
 func (w *writer) list(n *ast.List, depth int) {
@@ -286,6 +317,8 @@ func (w *writer) plainChildren(n ast.Node, depth int) {
 			}
 		case *ast.AutoLink:
 			w.raw(c.Label(w.source))
+		case *tagNode:
+			w.plainTag(c)
 		default:
 			w.plainChildren(c, depth+1)
 		}
@@ -299,7 +332,7 @@ func (w *writer) plainChildren(n ast.Node, depth int) {
 func (w *writer) Write(p []byte) (int, error) {
 	w.out = append(w.out, p...)
 	w.meter.spend(len(p), 0)
-	w.meter.require(len(w.out) <= maxOutput)
+	w.meter.require(len(w.out)+w.longer <= maxOutput)
 	return len(p), nil
 }
 

@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -12,17 +11,6 @@ import (
 
 // manyBuilt is the number of indexed records after which tidy returns memory to the system.
 const manyBuilt = 2000
-
-// tidy frees the buffers of a build. After manyBuilt records it also returns memory to the system.
-// Go would keep that memory for minutes on an idle server, because an idle server rarely collects
-// garbage.
-func (x *Index) tidy() {
-	x.sealing = nil
-	if x.built >= manyBuilt {
-		debug.FreeOSMemory()
-		x.built = 0
-	}
-}
 
 // build adds the next batch of the workspace's records to `built`, a space that is being filled.
 // Once it has every kind of record, `built` follows the log. It starts to serve, in place of

@@ -24,14 +24,6 @@ type figures struct {
 	behind map[sheaf.WorkspaceID]time.Time
 }
 
-func newFigures() figures {
-	return figures{
-		rebuilds: prometheus.NewCounter(prometheus.CounterOpts{Name: "sheaf_search_rebuilds_total", Help: "Indexes of workspaces that this node began to build anew."}),
-		took: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sheaf_search_duration_seconds", Help: "How long searches took, the wait for a place included.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}}),
-		asked: new(atomic.Int64), mu: new(sync.Mutex), behind: map[sheaf.WorkspaceID]time.Time{}}
-}
-
 // fellBehind records the time of the oldest change that the workspace's index lacks.
 func (f *figures) fellBehind(ws sheaf.WorkspaceID, since time.Time) {
 	f.mu.Lock()

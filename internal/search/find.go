@@ -1,7 +1,6 @@
 package search
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -43,7 +42,9 @@ func (v *View) Find(r *store.Reader, may Scope) (page sheaf.Page[sheaf.Hit], err
 	for _, t := range may.Types {
 		asked[kindOf(t)] = true
 	}
-	wanted := func(kind int64, _, parent id) bool { return asked[kind] && where.has(kind, parent) }
+	wanted := func(kind int64, at, parent id) bool {
+		return asked[kind] && where.has(kind, parent) && (where.seen == nil || where.seen.has(kind, at, parent))
+	}
 	most := v.query.Offset + v.query.Limit
 	found, err := v.scan(most, func(kind int64, at, parent id) bool {
 		_, stale := changed[at]
@@ -75,8 +76,10 @@ func (v *View) changed(r *store.Reader) (map[id]sheaf.SearchType, error) {
 	if !found {
 		return nil, sheaf.Missing("workspace")
 	}
-	if goesOn, err := v.space.follows(r, v.ws, log); err != nil || !goesOn {
-		return nil, errors.Join(err, errBehindUnless(err))
+	if goesOn, err := v.space.follows(r, v.ws, log); err != nil {
+		return nil, err
+	} else if !goesOn {
+		return nil, errBehind
 	}
 	if log.Last-v.space.cursor > behindMost {
 		return nil, errBehind
@@ -91,23 +94,38 @@ func (v *View) changed(r *store.Reader) (map[id]sheaf.SearchType, error) {
 	return changed, err
 }
 
-// errBehindUnless returns errBehind if err is nil, and nil otherwise.
-func errBehindUnless(err error) error {
-	if err != nil {
-		return nil
-	}
-	return errBehind
-}
-
-// where limits a search to the records in a project, in folders, or both.
+// where limits a search to the records in a project, in folders, or both, and to those that the
+// caller sees.
 type where struct {
 	project *id
 	folders map[id]struct{} // nil: anywhere
 	within  map[id]struct{} // the projects in these folders
+	seen    *seen           // nil: everything
+}
+
+// seen are the projects and folders that a restricted caller sees.
+type seen struct{ projects, folders map[id]struct{} }
+
+// has reports whether the caller sees the record of that kind, id and parent.
+func (s *seen) has(kind int64, at, parent id) (ok bool) {
+	switch kinds[kind] {
+	case sheaf.SearchDocument:
+		_, ok = s.projects[parent]
+	case sheaf.SearchProject:
+		_, ok = s.projects[at]
+	case sheaf.SearchFolder:
+		_, ok = s.folders[at]
+	}
+	return ok
 }
 
 // where reads the limits of the query from the store.
 func (v *View) where(r *store.Reader) (w where, err error) {
+	if ids, err := r.Seen(v.ws); err != nil {
+		return w, err
+	} else if ids != nil {
+		w.seen = &seen{setOf(ids.Projects), setOf(ids.Folders)}
+	}
 	if v.query.Project != nil {
 		p := idOf(string(*v.query.Project))
 		w.project = &p
@@ -254,8 +272,15 @@ func (v *View) showPaths(r *store.Reader, shown []sheaf.Hit, parents map[sheaf.D
 
 // hitOf builds the hit to show for a record. `body` is the folded body that newRecord returned.
 func (v *View) hitOf(f *store.Findable, body string) sheaf.Hit {
+	var unread bool
+	if v.query.Reading && f.Type == sheaf.SearchDocument {
+		read := *f
+		read.Content = readable(f.Content)
+		_, folded, ok := v.match(&read)
+		f, body, unread = &read, folded.body, !ok
+	}
 	description, content, _ := strings.Cut(body, between)
-	h := sheaf.Hit{Type: f.Type, ID: f.ID, Title: f.Title, ProjectID: f.Project, FolderID: f.Folder, UpdatedAt: f.UpdatedAt.Truncate(time.Millisecond)}
+	h := sheaf.Hit{Type: f.Type, ID: f.ID, Title: f.Title, ProjectID: f.Project, FolderID: f.Folder, UpdatedAt: f.UpdatedAt.Truncate(time.Millisecond), Unread: unread}
 	h.Snippet, h.Ranges = snippet(v.words.long, folding{f.Description, description}, folding{f.Content, content})
 	return h
 }

@@ -125,21 +125,15 @@ var plainFolds = func() (table [utf8.RuneSelf]byte) {
 // returns false.
 func eachLetter(s string, each func(start, end int, folded string) bool) {
 	for start := 0; start < len(s); {
-		end, folded := letter(s[start:])
+		end, folded, known := nextLetter(s[start:])
+		if !known {
+			folded = foldLetter(s[start : start+end])
+		}
 		if !each(start, start+end, folded) {
 			return
 		}
 		start += end
 	}
-}
-
-// letter returns the length of the first letter of s and its folded form.
-func letter(s string) (length int, folded string) {
-	length, folded, known := nextLetter(s)
-	if !known {
-		folded = foldLetter(s[:length])
-	}
-	return length, folded
 }
 
 // nextLetter returns the length of the first letter of s. If a table has the letter, known is true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -250,7 +251,13 @@ func (x *Index) pass(ctx context.Context, todo map[sheaf.WorkspaceID]struct{}) e
 		if !busy {
 			var err error
 			if busy, err = x.removeSome(ctx); err != nil || !busy {
-				x.tidy()
+				// Free the buffers of the build. After many records, return memory to the system too: Go would
+				// keep it for minutes, because an idle server rarely collects garbage.
+				x.sealing = nil
+				if x.built >= manyBuilt {
+					debug.FreeOSMemory()
+					x.built = 0
+				}
 				return err
 			}
 		}

@@ -62,14 +62,6 @@ func (h *hits) offer(one hit) {
 	}
 }
 
-// addAll adds the hits of another scan.
-func (h *hits) addAll(other *hits) {
-	h.total += other.total
-	for _, one := range other.first {
-		h.offer(one)
-	}
-}
-
 // scan searches all parts of the view and returns the hits that `wanted` accepts. If there are two
 // readers, they share the parts.
 func (v *View) scan(most int, wanted func(kind int64, at, parent id) bool) (*hits, error) {
@@ -82,10 +74,14 @@ func (v *View) scan(most int, wanted func(kind int64, at, parent id) bool) (*hit
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	all := found[0]
 	for _, other := range found[1:] {
-		found[0].addAll(other)
+		all.total += other.total
+		for _, one := range other.first {
+			all.offer(one)
+		}
 	}
-	return found[0], nil
+	return all, nil
 }
 
 // shares divides the parts among the readers. The older places go to the older snapshot. A record
@@ -118,11 +114,25 @@ func (v *View) scanParts(r *engine.Reader, parts []part, wanted func(int64, id, 
 			p.set.each(func(place int) { sparse = append(sparse, []any{p.first + int64(place)}) })
 			continue
 		}
-		if err := s.scanRange(r, p); err != nil {
+		// Read the part in the order of its places.
+		if err := r.Query(s.some, func(w *engine.Row) {
+			if place := int(w.Int() - p.first); p.set.has(place) {
+				s.matchRow(w)
+			}
+		}, append([]any{p.first, p.end}, s.args...)...); err != nil {
 			return err
 		}
 	}
-	return s.scanPlaces(r, sparse)
+	// Then read the single places of all other parts.
+	if s.remote {
+		for i := range sparse {
+			sparse[i] = append(sparse[i], s.args...)
+		}
+	}
+	return r.Run(s.one, sparse, func(_ int, w *engine.Row) {
+		w.Skip()
+		s.matchRow(w)
+	})
 }
 
 // scanner reads texts of the index and adds those that contain the words to `found`. On SQLite it
@@ -175,28 +185,6 @@ func newScanner(w words, remote bool, wanted func(int64, id, id) bool, found *hi
 }
 
 var onePlace = engine.NewBulk(`SELECT at, kind, id, parent, updated_at, title, body FROM search_texts WHERE at = {place}`, "", "place int")
-
-// scanRange reads a part in the order of its places.
-func (s *scanner) scanRange(r *engine.Reader, p *part) error {
-	return r.Query(s.some, func(w *engine.Row) {
-		if place := int(w.Int() - p.first); p.set.has(place) {
-			s.matchRow(w)
-		}
-	}, append([]any{p.first, p.end}, s.args...)...)
-}
-
-// scanPlaces reads single places.
-func (s *scanner) scanPlaces(r *engine.Reader, places [][]any) error {
-	if s.remote {
-		for i := range places {
-			places[i] = append(places[i], s.args...)
-		}
-	}
-	return r.Run(s.one, places, func(_ int, w *engine.Row) {
-		w.Skip()
-		s.matchRow(w)
-	})
-}
 
 // matchRow adds the record of a row to `found` if it is wanted and contains the words. The row's place
 // has been read.

@@ -54,7 +54,15 @@ func (x *Index) tend(ctx context.Context, s *space) (did bool, err error) {
 // seal writes the sets, terms and heads of a full chunk. Until then every search reads the whole
 // chunk.
 func (x *Index) seal(ctx context.Context, at int64, what *sealing) error {
-	grams, terms := what.rows(at)
+	var grams, terms [][]any
+	for p := range pagesOfChunk {
+		if page := what.grams.page(p); page != nil {
+			grams = append(grams, []any{at + int64(p), page})
+		}
+	}
+	what.terms.pages(func(names string, sets []byte) {
+		terms = append(terms, []any{at + int64(len(terms)), names, sets})
+	})
 	return x.engine.Write(ctx, func(tx *engine.Tx) error {
 		// Since it was read, records may have left the chunk, but none can have been added. So the
 		// sets contain all its records and perhaps some too many, and the chunk notes which ones
@@ -71,16 +79,6 @@ func (x *Index) seal(ctx context.Context, at int64, what *sealing) error {
 		}
 		return tx.Exec(`INSERT INTO search_heads (at, heads) VALUES ($1, $2)`, at, what.heads.bytes())
 	})
-}
-
-// unseal deletes the sets, terms and heads of a chunk.
-func unseal(tx *engine.Tx, at int64) error {
-	for _, table := range []string{"search_grams", "search_terms", "search_heads"} {
-		if err := tx.Exec(fmt.Sprintf("DELETE FROM %s WHERE at >= $1 AND at < $2", table), at, at+chunkPlaces); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // emptySealing returns the empty buffers for sealing a chunk.
@@ -118,19 +116,6 @@ func (s *sealing) read(r *engine.Reader, first int64) error {
 	}, first, first+chunkPlaces)
 	s.heads.unlisted = s.terms.unlisted
 	return err
-}
-
-// rows returns the rows to store: pages of grams and pages of terms.
-func (s *sealing) rows(at int64) (grams, terms [][]any) {
-	for p := range pagesOfChunk {
-		if page := s.grams.page(p); page != nil {
-			grams = append(grams, []any{at + int64(p), page})
-		}
-	}
-	s.terms.pages(func(names string, sets []byte) {
-		terms = append(terms, []any{at + int64(len(terms)), names, sets})
-	})
-	return grams, terms
 }
 
 const selectSparse = `
@@ -192,8 +177,10 @@ func (s *space) moveIn(tx *engine.Tx, moving [][2]int64) (n int, err error) {
 
 // dropChunk deletes a chunk that has no records.
 func dropChunk(tx *engine.Tx, at int64) error {
-	if err := unseal(tx, at); err != nil {
-		return err
+	for _, table := range []string{"search_grams", "search_terms", "search_heads"} {
+		if err := tx.Exec(fmt.Sprintf("DELETE FROM %s WHERE at >= $1 AND at < $2", table), at, at+chunkPlaces); err != nil {
+			return err
+		}
 	}
 	return tx.Exec(`DELETE FROM search_chunks WHERE at = $1`, at)
 }

@@ -84,25 +84,22 @@ func (s *scanner) readTerms(r *engine.Reader, parts []part, having []set) error 
 	return r.Query(sql, func(w *engine.Row) {
 		i := partAt(parts, w.Int())
 		s.names = w.Into(s.names)
-		s.matchTerms(w, &parts[i], having[i*len(s.plain):(i+1)*len(s.plain)])
+		// The names have been read; the sets are read only if a word needs them.
+		p := &parts[i]
+		having := having[i*len(s.plain) : (i+1)*len(s.plain)]
+		read := false
+		for j, word := range s.plain {
+			if having[j].covers(&p.set) || !bytes.Contains(s.names, word) {
+				continue
+			}
+			if !read {
+				s.row, read = w.Into(s.row), true
+			}
+			if !addTerms(&having[j], word, s.names, s.row) {
+				p.terms = false
+			}
+		}
 	}, args...)
-}
-
-// matchTerms adds to `having` the records that have each plain word, according to one page of
-// terms. The names have been read; the sets are read only if a word needs them.
-func (s *scanner) matchTerms(w *engine.Row, p *part, having []set) {
-	read := false
-	for j, word := range s.plain {
-		if having[j].covers(&p.set) || !bytes.Contains(s.names, word) {
-			continue
-		}
-		if !read {
-			s.row, read = w.Into(s.row), true
-		}
-		if !addTerms(&having[j], word, s.names, s.row) {
-			p.terms = false
-		}
-	}
 }
 
 // settlePart applies the result of the terms to a part, by its heads. `listed` are the records that

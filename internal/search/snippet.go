@@ -217,11 +217,7 @@ func (p *piece) ranges(words []string) [][2]int {
 			from = start + len(w)
 		}
 	}
-	return merged(found)
-}
-
-// merged merges overlapping ranges and converts each from start and end to start and length.
-func merged(found [][2]int) [][2]int {
+	// Merge overlapping ranges, and convert each from start and end to start and length.
 	slices.SortFunc(found, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	var out [][2]int
 	for _, f := range found {

@@ -162,8 +162,6 @@ func newRecord(f *store.Findable) record {
 // the two.
 const between = "\n"
 
-func (r *record) bytes() int64 { return int64(len(r.title) + len(r.body)) }
-
 var (
 	placesOf = engine.NewBulk(`SELECT at FROM search_texts WHERE (at >> 32) = {space} AND id = {wanted}`, "", "space int", "wanted id")
 	// deleteTexts takes keys. goneOf takes the first places of chunks. leaveChunks takes those too,
@@ -244,7 +242,7 @@ func (s *space) fill(tx *engine.Tx, now []record) (n int, err error) {
 		r := &now[n]
 		rows = append(rows, []any{s.first(s.chunk) + s.used, r.id[:], r.kind, r.parent, r.updated, r.title, r.body})
 		s.used++
-		s.bytes += r.bytes()
+		s.bytes += int64(len(r.title) + len(r.body))
 	}
 	if err := tx.Run(insertTexts, rows, engine.Nothing); err != nil || !s.full() {
 		return n, err

@@ -48,6 +48,7 @@ const (
 	CodePreconditionFailed  Code = "PRECONDITION_FAILED"
 	CodeSubscriptionLimit   Code = "SUBSCRIPTION_LIMIT_REACHED"
 	CodeShareLimit          Code = "SHARE_LIMIT_REACHED"
+	CodeRestrictionLimit    Code = "RESTRICTION_LIMIT_REACHED"
 	CodeUploadLimit         Code = "UPLOAD_LIMIT_REACHED"
 	CodeUnsupportedType     Code = "UNSUPPORTED_MEDIA_TYPE"
 	CodeRange               Code = "RANGE_NOT_SATISFIABLE"

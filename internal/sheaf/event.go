@@ -106,8 +106,8 @@ type Event struct {
 	// quota. It is set only while the event is appended.
 	Reported bool
 	// Places are the places of the event's record before and after the change. Filters match them
-	// while the event is appended; they are not stored. It is nil if no subscription of the
-	// workspace has a filter, and for records that have no place.
+	// while the event is appended; they are not stored. It is nil if the workspace has neither a
+	// subscription with a filter nor a restriction, and for records that have no place.
 	Places *Places
 }
 

@@ -67,6 +67,8 @@ type Places struct {
 	Projects  []ProjectID
 	Folders   []FolderID
 	Resources []string // the resources that it is part of, besides the one that the event names
+	// Restriction is the number of the restriction that the event's subscription has. 0: none.
+	Restriction int64
 }
 
 // Passes reports whether the filter lets an event about `resource` pass. Without places, only the

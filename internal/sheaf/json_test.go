@@ -98,7 +98,7 @@ func TestAppendJSON_IsWhatEncodingJSONWrites(t *testing.T) {
 					{"id": "1", "title": "", "description": nil, "external_id": nil, "version": 0, "content_bytes": 0, "content_sha256": "", "created_at": at, "updated_at": at},
 					{"id": "2", "title": "", "description": nil, "external_id": nil, "version": 0, "content_bytes": 0, "content_sha256": "", "created_at": at, "updated_at": at}}}},
 		{&NewKey{Key: Key{ID: "k", Name: "n", Prefix: "shf_abc", Scopes: Scopes{EventsRead, KeysRead}, UserID: "u", CreatedAt: moment, ExpiresAt: &moment}},
-			m{"id": "k", "name": "n", "prefix": "shf_abc", "scopes": []string{"events:read", "keys:read"}, "user_id": "u", "expires_at": at,
+			m{"id": "k", "name": "n", "prefix": "shf_abc", "scopes": []string{"events:read", "keys:read"}, "restricted_to": nil, "user_id": "u", "owner": "user", "expires_at": at,
 				"last_used_at": nil, "created_at": at, "key": nil}},
 		{&Envelope{ID: "evt_1", Type: MediaUploaded, At: moment, UserID: "u", ResourceID: "r", Payload: []byte(`{"a":[1]}`)},
 			m{"id": "evt_1", "type": "media.uploaded", "timestamp": at, "user_id": "u", "workspace_id": nil, "resource_type": "media",

@@ -69,6 +69,15 @@ func checksum(s string) string {
 // from it. It is stored and shown as the key's prefix.
 func KeyHint(secret string) string { return secret[:len(keyPrefix)+6] }
 
+// The values of Key.Owner, as JSON and the store have them.
+const (
+	OwnerUser      = "user"
+	OwnerWorkspace = "workspace"
+)
+
+// MaxKeyGrace is how long the previous secret of a rotated key can go on working.
+const MaxKeyGrace = 24 * time.Hour
+
 // Key is an API key of one user in one workspace. The key's text is not stored.
 type Key struct {
 	ID         KeyID
@@ -81,11 +90,33 @@ type Key struct {
 	CreatedAt  time.Time
 	RevokedAt  *time.Time // nil: it is not revoked
 	Number     int64      // number of the key among the records of its workspace, in the order of creation
+	// OfWorkspace means that the key belongs to the workspace: it stays when its user leaves.
+	OfWorkspace bool
+	// Rotation is the number of secrets that the key had before its present one. In a Credential it
+	// is that of the secret which was sent.
+	Rotation int64
+	OldUntil *time.Time // end of the previous secret; nil: it has ended, or there was none
+	// RestrictedTo limits what it sees and changes; nil: the whole workspace. It never changes.
+	RestrictedTo *Restriction
 }
 
 // Live reports whether the key can be used at the time `now`.
 func (k *Key) Live(now time.Time) bool {
 	return k.RevokedAt == nil && (k.ExpiresAt == nil || now.Before(*k.ExpiresAt))
+}
+
+// Takes reports whether the secret with that rotation works at the time `now`: the present one, and
+// the one before it until OldUntil.
+func (k *Key) Takes(rotation int64, now time.Time) bool {
+	return rotation == k.Rotation || rotation == k.Rotation-1 && k.OldUntil != nil && now.Before(*k.OldUntil)
+}
+
+// Owner returns to whom the key belongs: OwnerUser or OwnerWorkspace.
+func (k *Key) Owner() string {
+	if k.OfWorkspace {
+		return OwnerWorkspace
+	}
+	return OwnerUser
 }
 
 // Fields appends the key as lists and answers show it.
@@ -94,13 +125,19 @@ func (k *Key) Fields(o *Object) {
 	o.Text("name", k.Name)
 	o.Text("prefix", k.Prefix)
 	o.Texts("scopes", k.Scopes.Strings())
+	if k.RestrictedTo == nil {
+		o.Null("restricted_to")
+	} else {
+		o.Record("restricted_to", k.RestrictedTo)
+	}
 	o.Text("user_id", string(k.UserID))
+	o.Text("owner", k.Owner())
 	o.OptTime("expires_at", k.ExpiresAt)
 	o.OptTime("last_used_at", k.LastUsedAt)
 	o.Time("created_at", k.CreatedAt)
 }
 
-// NewKey is a new key with its secret, which is shown once. In a repetition of the request it is
+// NewKey is a new or rotated key with its secret, which is shown once. In a repetition of the request it is
 // nil.
 type NewKey struct {
 	Key
@@ -123,6 +160,13 @@ type Credential struct {
 	// Version is the workspace's version, under which answers are cached. It is 0 while the
 	// workspace is being changed: then nothing may be answered from a cache.
 	Version int64
+	// Until is the end of the secret which was sent, if the key has a newer one; nil: it has none.
+	Until *time.Time
+}
+
+// Live reports whether the secret which was sent can be used at the time `now`.
+func (c *Credential) Live(now time.Time) bool {
+	return c.Key.Live(now) && (c.Until == nil || now.Before(*c.Until))
 }
 
 // WithoutSecret returns the key as a repetition of the request shows it.

@@ -3,6 +3,8 @@ package sheaf
 import (
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -229,6 +231,45 @@ func TestParseEntityType(t *testing.T) {
 	for _, bad := range []string{"", "Project", "folder"} {
 		if _, err := ParseEntityType(bad); KindOf(err) != Invalid {
 			t.Errorf("%q: got %v", bad, err)
+		}
+	}
+}
+
+// D166: what each role may, as the table of the page about security has it.
+func TestRole_Scopes(t *testing.T) {
+	page, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := "| Scope |"
+	for _, r := range Roles() {
+		table += fmt.Sprintf(" `%s` |", r)
+	}
+	table += "\n|---|" + strings.Repeat("---|", len(Roles())) + "\n"
+	for _, s := range AllScopes {
+		table += fmt.Sprintf("| `%s` |", s)
+		for _, r := range Roles() {
+			mark := " – |"
+			if r.Scopes().Has(s) {
+				mark = " yes |"
+			}
+			table += mark
+		}
+		table += "\n"
+	}
+	if !strings.Contains(string(page), table) {
+		t.Errorf("docs/security.md lacks this table:\n%s", table)
+	}
+	for _, s := range AllScopes {
+		lowest := slices.IndexFunc(Roles(), func(r Role) bool { return r.Scopes().Has(s) })
+		if got := LowestRole(s); got != Roles()[lowest] {
+			t.Errorf("the lowest role with %s is %s, want %s", s, got, Roles()[lowest])
+		}
+	}
+	for role, known := range map[string]bool{"owner": true, "admin": true, "editor": true, "member": true, "": false, "king": false, "Admin": false} {
+		_, err := ParseRole(role)
+		if got := Role(role).Scopes(); (err == nil) != known || (len(got) > 0) != known {
+			t.Errorf("%q: parsed with %v, and has %v", role, err, got)
 		}
 	}
 }

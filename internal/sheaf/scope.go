@@ -67,3 +67,80 @@ func ParseScopes(names []string) (Scopes, error) {
 	}
 	return out, nil
 }
+
+// Role is what a member may do in the console. In the API only a key's scopes count.
+type Role string
+
+// The roles.
+const (
+	Owner  Role = "owner"
+	Admin  Role = "admin"
+	Editor Role = "editor"
+	Member Role = "member"
+)
+
+// roles has the roles from the lowest to the highest, each with the scopes that it has beyond those
+// of the role before it. Owners also change members, the name and the plan: no scope stands for
+// these, because no key may.
+var roles = []struct {
+	role Role
+	adds Scopes
+}{
+	{Member, Scopes{ProjectsRead, DocumentsRead, MediaRead, SharesRead, BrandingsRead, WebhooksRead, EventsRead, KeysRead}},
+	{Editor, Scopes{ProjectsWrite, DocumentsWrite, MediaWrite, SharesWrite, BrandingsWrite}},
+	{Admin, Scopes{WebhooksWrite, EventsWrite, KeysWrite}},
+	{Owner, nil},
+}
+
+// scopesOf has all scopes of each role, in the order in which scopes are shown.
+var scopesOf = func() map[Role]Scopes {
+	out, has := map[Role]Scopes{}, Scopes{}
+	for _, r := range roles {
+		has = append(has, r.adds...)
+		for _, s := range AllScopes {
+			if has.Has(s) {
+				out[r.role] = append(out[r.role], s)
+			}
+		}
+	}
+	return out
+}()
+
+// Roles returns the roles, the lowest first.
+func Roles() []Role {
+	out := make([]Role, len(roles))
+	for i, r := range roles {
+		out[i] = r.role
+	}
+	return out
+}
+
+// ParseRole returns the role of that name.
+func ParseRole(s string) (Role, error) {
+	if r := Role(s); slices.Contains(Roles(), r) {
+		return r, nil
+	}
+	return "", InvalidField("role", "role must be owner, admin, editor or member, not %q", Clip(s))
+}
+
+// Scopes returns the scopes of a member with that role in the console. It is empty for an unknown
+// role. The caller must not change it.
+func (r Role) Scopes() Scopes { return scopesOf[r] }
+
+// Phrase returns the role with its article, as "an editor".
+func (r Role) Phrase() string {
+	if r == Member {
+		return "a " + string(r)
+	}
+	return "an " + string(r)
+}
+
+// LowestRole returns the lowest role that has the scope.
+func LowestRole(s Scope) Role {
+	for _, r := range roles {
+		if r.adds.Has(s) {
+			return r.role
+		}
+	}
+	return Owner
+}

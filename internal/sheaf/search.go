@@ -59,7 +59,10 @@ type SearchQuery struct {
 	// MustExist makes a Project or Folder that does not exist NotFound. Otherwise it selects
 	// nothing.
 	MustExist bool
-	Paging    // Desc is ignored
+	// Reading makes snippets of documents plain text, as a person reads it, without the marks of
+	// Markdown, and sets Unread. It changes neither the hits nor their total.
+	Reading bool
+	Paging  // Desc is ignored
 }
 
 // Words returns the words of the query, each once. White space separates words, and text between
@@ -111,6 +114,9 @@ type Hit struct {
 	// Path has the titles of the documents above a document, the one at the top level first.
 	Path      []string
 	UpdatedAt time.Time
+	// Unread means that some word is only in a part of the document that no reader sees, such as the
+	// address of a link or a comment. It is set only if the query has Reading, and not in the API.
+	Unread bool
 }
 
 // Fields appends the hit as the API shows it.

@@ -5,13 +5,15 @@ import (
 	"time"
 )
 
-// Shareable is what a share can show: a document, or a project with all its documents.
+// Shareable is what a share can show: a document, a project with all its documents, or a folder
+// with all projects in it and below it.
 type Shareable string
 
 // The kinds of shared records.
 const (
 	ShareOfDocument Shareable = "document"
 	ShareOfProject  Shareable = "project"
+	ShareOfFolder   Shareable = "folder"
 )
 
 // Limits of a share's password, in Unicode code points.
@@ -42,12 +44,12 @@ func IsShareToken(s string) bool {
 	return true
 }
 
-// Share is an address at which people without an account read a document, or a project with all its
-// documents.
+// Share is an address at which people without an account read a document, a project with all its
+// documents, or a folder with all its projects.
 type Share struct {
 	ID           ShareID
 	ResourceType Shareable
-	ResourceID   string // id of the document or project
+	ResourceID   string // id of the document, project or folder
 	// Token is the secret end of the address. It is stored as plain text: the address is shown to
 	// callers who may read shares, and is in the events.
 	Token string
@@ -144,9 +146,9 @@ func (c ShareChange) Check() error {
 // CheckNew is Check for a new share.
 func (c ShareChange) CheckNew() error {
 	switch Shareable(c.ResourceType.Value) {
-	case ShareOfDocument, ShareOfProject:
+	case ShareOfDocument, ShareOfProject, ShareOfFolder:
 	default:
-		return InvalidField("resource_type", "resource_type must be document or project: name what to share")
+		return InvalidField("resource_type", "resource_type must be document, project or folder: name what to share")
 	}
 	if !c.ResourceID.Given() {
 		return InvalidField("resource_id", "resource_id is required: the id of the %s to share", c.ResourceType.Value)

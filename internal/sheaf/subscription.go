@@ -46,6 +46,8 @@ type Subscription struct {
 	HeldCount          int64      // number of held deliveries
 	HeaderNames        []string   // names of its custom headers, sorted
 	Filter             *Filter    // nil: it gets events about everything
+	// Restriction is that of the key that created it. An event must pass it and the filter.
+	Restriction *Restriction
 
 	// Number counts the records created in the workspace. Lists are sorted by it.
 	Number int64
@@ -64,6 +66,9 @@ func (s *Subscription) Wants(t EventType) bool { return slices.Contains(s.Events
 // filter, and must not be about the subscription itself, which could not receive it while it fails.
 func (s *Subscription) Gets(e *Event) bool {
 	if e.Concerns(s) {
+		return false
+	}
+	if s.Restriction != nil && !s.Restriction.Covers(e) {
 		return false
 	}
 	return s.Filter == nil || s.Filter.Passes(e.ResourceID, e.Places)

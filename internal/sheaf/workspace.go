@@ -19,7 +19,8 @@ type Workspace struct {
 	Projects      int64 // number of projects
 	Documents     int64 // number of documents, without deleted ones
 	Subscriptions int64 // number of subscriptions
-	Filters       int64 // number of subscriptions with a filter; if 0, places of events are not read
+	Filters       int64 // number of subscriptions with a filter
+	Restrictions  int64 // number of restrictions; if 0, as Filters, places of events are not read
 	Brandings     int64 // number of brandings
 	Shares        int64 // number of shares
 	Storage       int64 // bytes of all texts, including past versions and deleted documents, and of media
@@ -98,37 +99,6 @@ func (s *WorkspaceSet) AddAll(other WorkspaceSet) {
 	}
 }
 
-// Role is what a member may do in the console. In the API only a key's scopes count.
-type Role string
-
-// The roles.
-const (
-	Owner  Role = "owner"
-	Admin  Role = "admin"
-	Member Role = "member"
-)
-
-// ParseRole returns the role of that name.
-func ParseRole(s string) (Role, error) {
-	switch r := Role(s); r {
-	case Owner, Admin, Member:
-		return r, nil
-	}
-	return "", InvalidField("role", "role must be owner, admin or member, not %q", Clip(s))
-}
-
-// Scopes returns what a member with that role may do in the console: members read, admins and
-// owners also change. No key plays a role here.
-func (r Role) Scopes() Scopes {
-	switch r {
-	case Owner, Admin:
-		return AllScopes
-	case Member:
-		return Scopes{ProjectsRead, DocumentsRead, MediaRead, SharesRead, BrandingsRead, WebhooksRead, EventsRead, KeysRead}
-	}
-	return nil
-}
-
 // Membership is a user in a workspace.
 type Membership struct {
 	Workspace Workspace
@@ -154,7 +124,11 @@ type User struct {
 	Name         string
 	PasswordHash string // empty while no password is set
 	CreatedAt    time.Time
+	ErasedAt     *time.Time // nil: the user was not erased
 }
+
+// ErasedUser is the name of a user whose name and e-mail were erased.
+const ErasedUser = "erased user"
 
 // Fields appends the user as GET /api/v1/me shows them.
 func (u *User) Fields(o *Object) {

@@ -41,7 +41,11 @@ func (r *Reader) SpanOf(ws sheaf.WorkspaceID, since time.Time, until *time.Time,
 	if out.Last = max(out.Last, same); err != nil || out.Last >= last {
 		return out, err
 	}
-	at, found, err := one(r, selectAt, (*row).Time, ws, out.Last+1)
+	next, args := selectAt, []any{ws, out.Last + 1}
+	if to := r.sight.restriction; to != nil {
+		next, args = selectNotedAt, append(args, to.Number)
+	}
+	at, found, err := one(r, next, (*row).Time, args...)
 	if found {
 		out.Next = &at
 	}
@@ -61,6 +65,14 @@ const selectAt = `
 SELECT at
 FROM events
 WHERE ws = $1 AND number = $2`
+
+const selectNotedAt = `
+SELECT e.at
+FROM restricted_events x
+JOIN events e ON e.ws = x.ws AND e.number = x.number
+WHERE x.ws = $1 AND x.restriction = $3 AND x.number >= $2
+ORDER BY x.number
+LIMIT 1`
 
 const selectSpan = `
 SELECT ` + EventColumns + `

@@ -27,6 +27,9 @@ WHERE ws = $1 AND id = $2`
 
 // Branding returns the workspace's branding, or NotFound.
 func (r *Reader) Branding(ws sheaf.WorkspaceID, id sheaf.BrandingID) (sheaf.Branding, error) {
+	if !r.seesBrandings() {
+		return sheaf.Branding{}, sheaf.Missing("branding")
+	}
 	return mustFind(r, "branding", selectBranding, scanBranding, ws, id)
 }
 
@@ -34,6 +37,9 @@ func (r *Reader) Branding(ws sheaf.WorkspaceID, id sheaf.BrandingID) (sheaf.Bran
 func (r *Reader) Brandings(ws sheaf.WorkspaceID, f sheaf.BrandingFilter) (sheaf.Page[sheaf.Branding], error) {
 	l := listing{columns: brandingColumns, table: "brandings", order: projectOrder(f.Sort), total: -1}
 	l.where.And("ws = ?", ws)
+	if !r.seesBrandings() {
+		return sheaf.Page[sheaf.Branding]{Paging: f.Paging}, nil
+	}
 	byFolder(&l.where, "folder_id", f.Folder)
 	byReference(&l.where, "", f.UpdatedSince)
 	switch sorted := f.Sort != sheaf.ByOrder; { // use the index of the filter, not that of the sort order

@@ -114,7 +114,7 @@ func (r *Reader) show(l *lane, rows []stored) ([]sheaf.Delivery, error) {
 var insertDeliveries = engine.NewBulkInsert("deliveries", "ws int", "sub int", "number int")
 
 const selectWanting = `
-SELECT s.sub, s.id, s.events, l.active, s.filter
+SELECT s.sub, s.id, s.events, l.active, s.filter, s.restriction, s.restricted_to
 FROM subscriptions s
 JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub
 WHERE s.ws = $1`
@@ -133,7 +133,8 @@ func (tx *Tx) addDeliveries(w *sheaf.Workspace, events []sheaf.Event) error {
 	err = tx.query(selectWanting, func(r *row) {
 		had := len(rows)
 		sub, id := r.Int(), readID[sheaf.SubscriptionID](r)
-		s := sheaf.Subscription{ID: id, Events: splitEvents(r.Text()), Active: r.Bool(), Filter: sheaf.ParseFilter(r.Text())}
+		s := sheaf.Subscription{ID: id, Events: splitEvents(r.Text()), Active: r.Bool(), Filter: sheaf.ParseFilter(r.Text()),
+			Restriction: sheaf.ParseRestriction(r.Int(), r.Text())}
 		for i := range events {
 			if s.Wants(events[i].Type) && s.Gets(&events[i]) {
 				rows = append(rows, []any{number, sub, events[i].Number})
@@ -168,7 +169,8 @@ func (r *Reader) locate(ws sheaf.WorkspaceID, id sheaf.DeliveryID) (l lane, numb
 	if !ok {
 		return l, 0, sheaf.Missing("delivery")
 	}
-	l, err = mustFind(r, "delivery", selectLane+"s.number = $2", scanLane, ws, subscription)
+	and, args := r.sameRestriction(ws, subscription)
+	l, err = mustFind(r, "delivery", selectLane+"s.number = $2"+and, scanLane, args...)
 	return l, number, err
 }
 

@@ -44,7 +44,7 @@ func (a *asked) open(t *testing.T) *store.Store {
 // tenantTables are the tables whose rows belong to a workspace; they are compared with the migrated
 // schema. All other tables are in sharedTables.
 var tenantTables = []string{"api_keys", "attempts", "brandings", "deleted_subscriptions", "deliveries", "documents", "events", "folders",
-	"idempotency_keys", "invitations", "lanes", "leases", "media", "members", "minutes", "notices", "projects", "reported_events", "shares", "subscriptions",
+	"idempotency_keys", "invitations", "lanes", "leases", "media", "members", "minutes", "notices", "projects", "reported_events", "restricted_events", "restrictions", "shares", "subscriptions",
 	"texts", "uploads", "versions", "workspaces"}
 
 var sharedTables = map[string]string{
@@ -72,6 +72,7 @@ var globalKeys = map[string]string{
 	"subscriptions_id_key":       "an id",
 	"deleted_subscriptions_pkey": "an id",
 	"api_keys_hash_key":          "the hash of 256 random bits",
+	"api_keys_by_old_hash":       "the hash of 256 random bits",
 	"invitations_hash_key":       "the hash of 256 random bits",
 	"shares_by_token":            "128 random bits",
 }
@@ -84,6 +85,7 @@ var spanning = map[string][]string{
 		"FROM idempotency_keys WHERE created_at < ",
 		"DELETE FROM minutes WHERE (ws, minute) IN",
 		"DELETE FROM api_keys WHERE id IN",
+		"UPDATE api_keys SET old_hash = NULL, old_until = NULL WHERE id IN",
 		"DELETE FROM invitations WHERE hash IN",
 		"FROM deleted_subscriptions ORDER BY deleted_at",
 		"SELECT w.ws, w.id, w.last_number, CASE", // a round of the sweep
@@ -112,9 +114,11 @@ var spanning = map[string][]string{
 		"FROM (SELECT due FROM deliveries",   // a metric
 		"WHERE l.held_from IS NOT NULL OR l.active = 1 AND EXISTS",
 		"SELECT COALESCE(SUM(open), 0) FROM leases", // a metric
+		"FROM invitations WHERE invited_by = $1",    // of a user who is erased
+		"FROM invitations WHERE email_folded = $1",
 	},
 	"lookup": {
-		"k.hash = $1", "k.hash = {hash}",
+		"k.hash = $1", "k.hash = {hash}", "k.old_hash = $1", "k.old_hash = {hash}",
 		"FROM api_keys WHERE id = $1",
 		"s.token = $1",
 		"FROM invitations WHERE hash = $1",

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
 // DocumentColumns are what ScanDocument reads, in its order.
@@ -58,8 +59,11 @@ func (r *Reader) Document(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.Docu
 // AnyDocument is Document, but also returns deleted documents.
 func (r *Reader) AnyDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.Document, error) {
 	d, found, err := one(r, selectDocument, ScanDocument, ws, id)
+	if err == nil && found {
+		found, err = r.seesIn(ws, d.ProjectID)
+	}
 	if err == nil && !found {
-		err = sheaf.Missing("document")
+		return sheaf.Document{}, sheaf.Missing("document")
 	}
 	return d, err
 }
@@ -72,7 +76,11 @@ WHERE ws = $1 AND external_id = $2`
 // DocumentWith returns the workspace's document with that external id, deleted or not; found is
 // false if there is none.
 func (r *Reader) DocumentWith(ws sheaf.WorkspaceID, externalID string) (d sheaf.Document, found bool, err error) {
-	return one(r, selectDocumentWith, ScanDocument, ws, externalID)
+	d, found, err = one(r, selectDocumentWith, ScanDocument, ws, externalID)
+	if err == nil && found {
+		found, err = r.seesIn(ws, d.ProjectID)
+	}
+	return d, found, err
 }
 
 // Documents returns a page of the workspace's documents: the deleted ones if f.Deleted is set,
@@ -80,6 +88,7 @@ func (r *Reader) DocumentWith(ws sheaf.WorkspaceID, externalID string) (d sheaf.
 func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.Page[sheaf.Document], error) {
 	l := listing{columns: DocumentColumns, table: "documents", order: documentOrder(f.Sort), total: -1}
 	l.where.And("ws = ?", ws)
+	r.seeDocuments(&l.where, ws)
 	byUpdate := "documents_by_update"
 	if f.Deleted {
 		l.where.And("deleted_at IS NOT NULL")
@@ -122,6 +131,17 @@ func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.
 	if err := r.documentTotal(&l, ws, f); err != nil {
 		return sheaf.Page[sheaf.Document]{}, err
 	}
+	if r.sight.restriction != nil && l.table == "documents" {
+		// A caller who sees few of many documents reads those and sorts them. One who sees many
+		// skips the others in the index of the order.
+		documents, err := r.count(`SELECT documents FROM workspaces WHERE ws = $1`, ws)
+		if err != nil {
+			return sheaf.Page[sheaf.Document]{}, err
+		}
+		if l.total >= 0 && l.total < documents/4 || f.Deleted {
+			l.table += r.dialect().By("documents_in_project")
+		}
+	}
 	return list(r, l, f.Paging, ScanDocument)
 }
 
@@ -130,6 +150,18 @@ func (r *Reader) documentTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.Documen
 	inProject := sheaf.DocumentFilter{Project: f.Project, Sort: f.Sort, Paging: f.Paging}
 	switch {
 	case f != inProject || f.Project.Null: // another filter is set: count the rows
+	case r.sight.restriction != nil && f.Project.Set:
+		l.total = 0
+		if sees, err := r.seesIn(ws, f.Project.Pointer()); err != nil || !sees {
+			return err
+		}
+		l.total, err = r.count(`SELECT document_count FROM projects WHERE ws = $1 AND id = $2`, ws, f.Project.Value)
+	case r.sight.restriction != nil:
+		in, args := r.sight.inProjects(ws, "id", "folder_id")
+		var w engine.Conditions
+		w.And("ws = ?", ws)
+		w.And(in, args...)
+		l.total, err = r.count("SELECT CAST(COALESCE(SUM(document_count), 0) AS BIGINT) FROM projects "+w.SQL(), w.Args...)
 	case f.Project.Set:
 		l.total, err = r.count(`SELECT document_count FROM projects WHERE ws = $1 AND id = $2`, ws, f.Project.Value)
 	default:
@@ -161,6 +193,9 @@ LIMIT $3`
 
 // NewestDocuments returns up to `most` of the project's documents, latest change first.
 func (r *Reader) NewestDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, most int) ([]sheaf.Document, error) {
+	if sees, err := r.seesIn(ws, &project); err != nil || !sees {
+		return nil, err
+	}
 	return all(r, selectNewest, ScanDocument, ws, project, most)
 }
 
@@ -304,7 +339,7 @@ func (tx *Tx) PurgeDocument(ws sheaf.WorkspaceID, id sheaf.DocumentID) (gone Pur
 	if err := tx.query(purgeTexts, func(r *row) { gone.Bytes += r.Int() }, ws, id); err != nil {
 		return gone, fmt.Errorf("remove the texts of document %s: %w", id, err)
 	}
-	if err := tx.unlinkMedia(ws, id); err != nil {
+	if err := tx.exec(unlinkMedia, ws, &id); err != nil {
 		return gone, fmt.Errorf("unlink the media of document %s: %w", id, err)
 	}
 	if err := tx.exec(purgeDocument, ws, id); err != nil {

@@ -55,6 +55,15 @@ func (r *Reader) AncestorsOf(ws sheaf.WorkspaceID, ids []sheaf.DocumentID) ([][]
 		}
 		found[i][level-1] = Ancestor{readID[sheaf.DocumentID](w), w.Text(), optID[sheaf.ProjectID](w), w.Int(), w.OptTime()}
 	})
+	for i := range found {
+		if err != nil || len(found[i]) == 0 {
+			continue
+		}
+		var sees bool
+		if sees, err = r.seesIn(ws, found[i][0].ProjectID); !sees {
+			found[i] = nil
+		}
+	}
 	return found, err
 }
 
@@ -181,6 +190,9 @@ WHERE ws = $1 AND project_id = $2 AND deleted_at IS NULL`
 
 // DocumentTree returns the documents of a project in reading order.
 func (r *Reader) DocumentTree(ws sheaf.WorkspaceID, project sheaf.ProjectID) ([]sheaf.TreeEntry, error) {
+	if sees, err := r.seesIn(ws, &project); err != nil || !sees {
+		return nil, err
+	}
 	entries, err := all(r, selectTree, scanTreeEntry, ws, project)
 	return sheaf.ReadingOrder(entries), err
 }

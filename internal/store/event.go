@@ -76,6 +76,11 @@ func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
 	}
 	tx.note.Events = true
 	tx.note.Workspaces.Add(w.ID)
+	if w.Restrictions > 0 {
+		if err := tx.noteRestricted(w, events); err != nil {
+			return err
+		}
+	}
 	if w.Subscriptions == 0 {
 		return nil
 	}
@@ -87,48 +92,93 @@ SELECT ` + EventColumns + `
 FROM events
 WHERE ws = $1 AND id = $2`
 
+// noted is a condition for events in the log of a restriction.
+const noted = `
+  AND EXISTS (SELECT 1 FROM restricted_events x WHERE x.ws = $1 AND x.restriction = $3 AND x.number = events.number)`
+
 // Event returns the workspace's event, or NotFound.
 func (r *Reader) Event(ws sheaf.WorkspaceID, id sheaf.EventID) (sheaf.Event, error) {
+	if to := r.sight.restriction; to != nil {
+		return mustFind(r, "event", selectEvent+noted, ScanEvent, ws, id, to.Number)
+	}
 	return mustFind(r, "event", selectEvent, ScanEvent, ws, id)
 }
 
 // Events returns a page of the workspace's events with numbers above `after`, in commit order.
 func (r *Reader) Events(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (sheaf.Page[sheaf.Event], error) {
-	l := listing{columns: EventColumns, table: "events", order: []string{"number"}, total: -1}
-	var err error
-	if l.where, err = r.eventsWhere(ws, f, after); err != nil {
+	l, err := r.eventList(ws, f, after)
+	if err != nil {
 		return sheaf.Page[sheaf.Event]{}, err
 	}
-	if err := r.eventTotal(&l, ws, f, after); err != nil {
+	if r.sight.restriction != nil {
+		err = r.restrictedTotal(&l, ws, f)
+	} else {
+		err = r.eventTotal(&l, ws, f, after)
+	}
+	if err != nil {
 		return sheaf.Page[sheaf.Event]{}, err
 	}
 	return list(r, l, f.Paging, ScanEvent)
 }
 
-// eventsWhere returns the condition for events with numbers above `after` that match the filter.
-func (r *Reader) eventsWhere(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (w engine.Conditions, err error) {
-	w.And("ws = ?", ws)
+// eventList lists the events with numbers above `after` that match the filter: those of the whole
+// log, or those of the restriction's log.
+func (r *Reader) eventList(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) (l listing, err error) {
 	if f.Since != nil {
 		first, found, err := r.firstSince(ws, *f.Since)
 		if err != nil {
-			return w, err
+			return l, err
 		}
 		if !found {
 			first = math.MaxInt64
 		}
 		after = max(after, first-1)
 	}
+	l = listing{columns: EventColumns, table: "events", order: []string{"number"}, total: -1}
+	resource, log := "", ""
+	if to := r.sight.restriction; to == nil {
+		l.where.And("ws = ?", ws)
+	} else {
+		// CROSS JOIN makes SQLite begin with the first table, which has the order.
+		resource, log = "e.", "x."
+		l.columns, l.order = restrictedColumns, []string{"x.number"}
+		l.table = "restricted_events x CROSS JOIN events e"
+		if f.Resource != "" {
+			l.table = "events e CROSS JOIN restricted_events x"
+		}
+		l.where.And("x.ws = ?", ws)
+		l.where.And("x.restriction = ?", to.Number)
+	}
 	if after > 0 {
-		w.And("number > ?", after)
+		l.where.And(log+"number > ?", after)
 	}
 	if f.Type != "" {
-		w.And("type = ?", f.Type)
+		l.where.And(log+"type = ?", f.Type)
 	}
 	if f.Resource != "" {
-		w.And("resource_id = ?", idBytes(f.Resource))
+		l.where.And(resource+"resource_id = ?", idBytes(f.Resource))
 	}
-	return w, nil
+	return l, nil
 }
+
+// restrictedColumns are EventColumns of a join with restricted_events.
+const restrictedColumns = `e.id, e.number, e.type, e.resource_id, e.at, e.body, e.key_number`
+
+// restrictedTotal sets l.total for the log of a restriction, and joins it with the events.
+func (r *Reader) restrictedTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.EventFilter) (err error) {
+	whole := sheaf.EventFilter{Paging: f.Paging}
+	switch {
+	case f == whole:
+		l.total, err = r.count(`SELECT events FROM restrictions WHERE ws = $1 AND number = $2`, ws, r.sight.restriction.Number)
+	case f.Resource == "":
+		l.total, err = r.count("SELECT COUNT(*) FROM restricted_events x "+l.where.SQL(), l.where.Args...)
+	}
+	l.joinEvents()
+	return err
+}
+
+// joinEvents adds the condition that joins the log of a restriction with the events.
+func (l *listing) joinEvents() { l.where.And("e.ws = x.ws AND e.number = x.number") }
 
 // Events since a given time are found without an index on the time, which would cost one more page
 // per write. The numbers have no gaps, and the times never fall from one number to the next
@@ -160,11 +210,13 @@ func (r *Reader) firstSince(ws sheaf.WorkspaceID, since time.Time) (number int64
 // EventsAfter returns at most `most` of the workspace's events with numbers above `after` that
 // match the filter, in commit order.
 func (r *Reader) EventsAfter(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64, most int) ([]sheaf.Event, error) {
-	where, err := r.eventsWhere(ws, f, after)
+	l, err := r.eventList(ws, f, after)
 	if err != nil {
 		return nil, err
 	}
-	l := listing{columns: EventColumns, table: "events", where: where, order: []string{"number"}}
+	if r.sight.restriction != nil {
+		l.joinEvents()
+	}
 	return all(r, l.text(false), ScanEvent, append(l.where.Args, most, 0)...)
 }
 
@@ -228,6 +280,9 @@ func (tx *Tx) DeleteEvents(ws sheaf.WorkspaceID, upTo int64, most int) (int64, e
 		if err := tx.exec(giveBack, ws, bytes); err != nil {
 			return 0, err
 		}
+	}
+	if err := tx.forgetRestricted(ws, end); err != nil {
+		return 0, err
 	}
 	return tx.changed(deleteOldest, ws, end)
 }

@@ -31,10 +31,24 @@ WHERE ws = $1 AND id = $2`
 // Folder returns the workspace's folder, or NotFound.
 func (r *Reader) Folder(ws sheaf.WorkspaceID, id sheaf.FolderID) (sheaf.Folder, error) {
 	f, found, err := one(r, selectFolder, ScanFolder, ws, id)
+	if err == nil && found {
+		found, err = r.seesThis(ws, &f)
+	}
 	if err == nil && !found {
-		err = sheaf.Missing("folder")
+		return sheaf.Folder{}, sheaf.Missing("folder")
 	}
 	return f, err
+}
+
+// seesThis reports whether the folder is visible.
+func (r *Reader) seesThis(ws sheaf.WorkspaceID, f *sheaf.Folder) (bool, error) {
+	switch {
+	case r.sight.restriction == nil:
+		return true, nil
+	case f.EntityType == sheaf.BrandingFolder:
+		return r.sight.brandings, nil
+	}
+	return r.seesFolder(ws, &f.ID)
 }
 
 const selectFolderWith = `
@@ -44,13 +58,18 @@ WHERE ws = $1 AND external_id = $2`
 
 // FolderWith returns the workspace's folder with that external id; found is false if there is none.
 func (r *Reader) FolderWith(ws sheaf.WorkspaceID, externalID string) (f sheaf.Folder, found bool, err error) {
-	return one(r, selectFolderWith, ScanFolder, ws, externalID)
+	f, found, err = one(r, selectFolderWith, ScanFolder, ws, externalID)
+	if err == nil && found {
+		found, err = r.seesThis(ws, &f)
+	}
+	return f, found, err
 }
 
 // Folders returns a page of the workspace's folders.
 func (r *Reader) Folders(ws sheaf.WorkspaceID, f sheaf.FolderFilter) (sheaf.Page[sheaf.Folder], error) {
 	l := listing{columns: FolderColumns, table: "folders", order: projectOrder(f.Sort), total: -1}
 	l.where.And("ws = ?", ws)
+	r.seeFolders(&l.where, ws)
 	if f.EntityType != "" {
 		l.where.And("entity_type = ?", f.EntityType)
 	}

@@ -79,8 +79,13 @@ func (tx *Tx) appendHealth(logs map[sheaf.WorkspaceID]*healthLog, stamp Stamp) e
 			return err
 		}
 		for i, change := range t.changes {
-			if err := tx.notify(change.lane, change.event, events[i].Number, events[i].At); err != nil {
-				return err
+			// Request a mail about the subscription, in the transaction that changes its state.
+			sql := notifyFailing
+			if change.event == sheaf.SubscriptionDeactivated {
+				sql = notifyOff
+			}
+			if err := tx.exec(sql, change.lane.ws, change.lane.sub, events[i].Number, events[i].At, noticesApart.Milliseconds()); err != nil {
+				return fmt.Errorf("notify of subscription %s: %w", change.lane.id, err)
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 type Once struct {
 	Method, Path, Key string
 	BodyHash          []byte
+	Restriction       int64 // number of the caller's restriction; 0: none
 }
 
 // Answer is the response to a request with an Idempotency-Key.
@@ -20,16 +21,10 @@ type Answer struct {
 	Body           []byte
 }
 
-// answerBytes returns the bytes that a stored answer counts in the workspace's quota: every text in
-// its row whose length a client controls.
-func answerBytes(o Once, a Answer) int64 {
-	return int64(len(o.Path) + len(o.Key) + len(a.Location) + len(a.ETag) + len(a.Body))
-}
-
 const selectOnce = `
 SELECT CASE WHEN created_at > $5 THEN 1 ELSE 0 END, bytes, body_hash, status, location, etag, body
 FROM idempotency_keys
-WHERE ws = $1 AND method = $2 AND path = $3 AND key = $4`
+WHERE ws = $1 AND method = $2 AND path = $3 AND key = $4 AND restriction = $6`
 
 // Remembered returns the answer that the request got after `since`, if any. The same key with
 // another body is a Conflict. If the stored answer is older, found is false, and expired is what it
@@ -40,7 +35,7 @@ func (r *Reader) Remembered(ws sheaf.WorkspaceID, o Once, since time.Time) (a An
 	a, found, err = one(r, selectOnce, func(w *row) Answer {
 		fresh, expired, hash = w.Bool(), w.Int(), w.Blob()
 		return Answer{Status: int(w.Int()), Location: w.Text(), ETag: w.Text(), Body: []byte(w.Text())}
-	}, ws, o.Method, o.Path, o.Key, since)
+	}, ws, o.Method, o.Path, o.Key, since, o.Restriction)
 	switch {
 	case err != nil || !found:
 		return Answer{}, false, 0, err
@@ -54,18 +49,19 @@ func (r *Reader) Remembered(ws sheaf.WorkspaceID, o Once, since time.Time) (a An
 }
 
 const insertOnce = `
-INSERT INTO idempotency_keys (ws, method, path, key, body_hash, status, location, etag, body, created_at, bytes)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-ON CONFLICT (ws, method, path, key)
+INSERT INTO idempotency_keys (ws, method, path, key, body_hash, status, location, etag, body, created_at, bytes, restriction)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+ON CONFLICT (ws, method, path, key, restriction)
 DO UPDATE SET body_hash = excluded.body_hash, status = excluded.status, location = excluded.location,
   etag = excluded.etag, body = excluded.body, created_at = excluded.created_at, bytes = excluded.bytes`
 
 // Remember keeps the answer and counts it in w.Kept. It replaces an expired answer to the same key,
 // whose bytes Remembered returned in this transaction. The caller saves w, which it has locked.
 func (tx *Tx) Remember(w *sheaf.Workspace, o Once, a Answer, expired int64, now time.Time) error {
-	n := answerBytes(o, a)
+	// Every text in the row whose length a client controls counts in the workspace's quota.
+	n := int64(len(o.Path) + len(o.Key) + len(a.Location) + len(a.ETag) + len(a.Body))
 	w.Kept += n - expired
-	return tx.exec(insertOnce, w.ID, o.Method, o.Path, o.Key, o.BodyHash, a.Status, a.Location, a.ETag, string(a.Body), now, n)
+	return tx.exec(insertOnce, w.ID, o.Method, o.Path, o.Key, o.BodyHash, a.Status, a.Location, a.ETag, string(a.Body), now, n, o.Restriction)
 }
 
 const oldestOnce = `
@@ -80,9 +76,9 @@ WHERE w.ws = (
 
 const oldOnce = `
 DELETE FROM idempotency_keys
-WHERE ws = $1 AND (method, path, key) IN (
-  SELECT o.method, o.path, o.key
-  FROM (SELECT ws, method, path, key FROM idempotency_keys WHERE created_at < $2 ORDER BY created_at LIMIT $3) o
+WHERE ws = $1 AND (method, path, key, restriction) IN (
+  SELECT o.method, o.path, o.key, o.restriction
+  FROM (SELECT ws, method, path, key, restriction FROM idempotency_keys WHERE created_at < $2 ORDER BY created_at LIMIT $3) o
   WHERE o.ws = $1)
 RETURNING bytes`
 

@@ -10,13 +10,16 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-const keyColumns = `id, name, prefix, scopes, user_id, expires_at, last_used_at, created_at, revoked_at, number`
+const keyColumns = `id, name, prefix, scopes, user_id, expires_at, last_used_at, created_at, revoked_at, number, owner, rotation, old_until,
+  restriction, restricted_to`
 
 // scanKey reads a row of keyColumns.
 func scanKey(r *row) sheaf.Key {
 	return sheaf.Key{
 		ID: readID[sheaf.KeyID](r), Name: r.Text(), Prefix: r.Text(), Scopes: splitScopes(r.Text()), UserID: readID[sheaf.UserID](r),
 		ExpiresAt: r.OptTime(), LastUsedAt: r.OptTime(), CreatedAt: r.Time(), RevokedAt: r.OptTime(), Number: r.Int(),
+		OfWorkspace: r.Text() == sheaf.OwnerWorkspace, Rotation: r.Int(), OldUntil: r.OptTime(),
+		RestrictedTo: sheaf.ParseRestriction(r.Int(), r.Text()),
 	}
 }
 
@@ -30,42 +33,82 @@ func splitScopes(s string) sheaf.Scopes {
 }
 
 // #nosec G101 -- statements that read keys; they contain none
-const selectCredential = `
+const (
+	fromCredential = `
 SELECT k.id, k.name, k.prefix, k.scopes, k.user_id, k.expires_at, k.last_used_at, k.created_at, k.revoked_at, k.number,
-  w.id, w.name, w.plan, w.personal, w.version
+  k.owner, k.rotation, k.old_until, k.restriction, k.restricted_to, w.id, w.name, w.plan, w.personal, w.version
 FROM api_keys k
 JOIN workspaces w ON w.ws = k.ws
-WHERE k.revoked_at IS NULL AND k.hash = $1`
+WHERE k.revoked_at IS NULL AND `
+	selectCredential    = fromCredential + `k.hash = $1`
+	selectOldCredential = fromCredential + `k.old_hash = $1`
+)
 
-// selectPaidKeys reads as little as possible: it runs every second or so for each open stream.
-var selectPaidKeys = engine.NewBulk(`
-SELECT k.expires_at
+// selectPaidKeys and selectPaidOldKeys read as little as possible: they run every second or so for
+// each open stream.
+const fromPaidKeys = `
+SELECT k.expires_at, k.old_until
 FROM api_keys k
 JOIN workspaces w ON w.ws = k.ws
-WHERE k.hash = {hash} AND k.revoked_at IS NULL AND w.plan <> 'free'`, "", "hash bytes")
+WHERE k.revoked_at IS NULL AND w.plan <> 'free' AND `
+
+var (
+	selectPaidKeys    = engine.NewBulk(fromPaidKeys+`k.hash = {hash}`, "", "hash bytes")
+	selectPaidOldKeys = engine.NewBulk(fromPaidKeys+`k.old_hash = {hash}`, "", "hash bytes")
+)
 
 func scanCredential(w *row) sheaf.Credential {
 	return sheaf.Credential{Key: scanKey(w), Workspace: readID[sheaf.WorkspaceID](w), Name: w.Text(),
 		Plan: sheaf.Plan(w.Text()), Personal: w.Bool(), Version: w.Int()}
 }
 
-// paidKeys returns those of these keys that are live at time now and whose workspace has a paid plan.
-func (r *Reader) paidKeys(hashes []sheaf.KeyHash, now time.Time) (map[sheaf.KeyHash]bool, error) {
-	rows := make([][]any, len(hashes))
-	for i := range hashes {
-		rows[i] = []any{hashes[i][:]}
-	}
-	found := make(map[sheaf.KeyHash]bool, len(hashes))
-	err := r.run(selectPaidKeys, rows, func(i int, w *row) {
-		k := sheaf.Key{ExpiresAt: w.OptTime()}
-		found[hashes[i]] = k.Live(now)
-	})
-	return found, err
+// scanOldCredential reads a row of selectOldCredential.
+func scanOldCredential(w *row) sheaf.Credential {
+	c := scanCredential(w)
+	c.Key.Rotation--
+	c.Until = c.Key.OldUntil
+	return c
 }
 
-// credential returns what the key with that hash stands for, or Unauthorized.
+// paidKeys returns those of these keys that are live at time now and whose workspace has a paid plan.
+func (r *Reader) paidKeys(hashes []sheaf.KeyHash, now time.Time) (map[sheaf.KeyHash]bool, error) {
+	found := make(map[sheaf.KeyHash]bool, len(hashes))
+	ask := func(query *engine.Bulk, hashes []sheaf.KeyHash, old bool) error {
+		rows := make([][]any, len(hashes))
+		for i := range hashes {
+			rows[i] = []any{hashes[i][:]}
+		}
+		return r.run(query, rows, func(i int, w *row) {
+			c := sheaf.Credential{Key: sheaf.Key{ExpiresAt: w.OptTime(), OldUntil: w.OptTime()}}
+			if old {
+				c.Until = c.Key.OldUntil
+			}
+			found[hashes[i]] = c.Live(now)
+		})
+	}
+	if err := ask(selectPaidKeys, hashes, false); err != nil {
+		return nil, err
+	}
+	var rest []sheaf.KeyHash
+	for _, hash := range hashes {
+		if _, known := found[hash]; !known {
+			rest = append(rest, hash)
+		}
+	}
+	if len(rest) == 0 {
+		return found, nil
+	}
+	return found, ask(selectPaidOldKeys, rest, true)
+}
+
+// credential returns what the key with that hash stands for, or Unauthorized. A hash that no key has
+// is looked up among the previous secrets. A key that is rotated between the two reads is found: its
+// hash only moves from the first to the second.
 func (r *Reader) credential(hash sheaf.KeyHash) (sheaf.Credential, error) {
 	c, found, err := one(r, selectCredential, scanCredential, hash[:])
+	if err == nil && !found {
+		c, found, err = one(r, selectOldCredential, scanOldCredential, hash[:])
+	}
 	if err == nil && !found {
 		err = &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: "the API key is unknown, expired or revoked: create a new one"}
 	}
@@ -73,14 +116,15 @@ func (r *Reader) credential(hash sheaf.KeyHash) (sheaf.Credential, error) {
 }
 
 const insertKey = `
-INSERT INTO api_keys (ws, id, user_id, name, prefix, hash, scopes, expires_at, number, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+INSERT INTO api_keys (ws, id, user_id, name, prefix, hash, scopes, expires_at, number, created_at, owner,
+  restriction, restricted_to)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 
 // InsertKey stores a key with the hash of its secret.
 func (tx *Tx) InsertKey(ws sheaf.WorkspaceID, k sheaf.Key, hash sheaf.KeyHash) error {
 	tx.note.Credentials = true
 	err := tx.exec(insertKey, ws, k.ID, k.UserID, k.Name, k.Prefix, hash[:], strings.Join(k.Scopes.Strings(), ","),
-		k.ExpiresAt, k.Number, k.CreatedAt)
+		k.ExpiresAt, k.Number, k.CreatedAt, k.Owner(), restrictionNumber(k.RestrictedTo), k.RestrictedTo.String())
 	if err != nil {
 		return fmt.Errorf("insert key %s: %w", k.ID, err)
 	}
@@ -176,12 +220,37 @@ func (tx *Tx) RevokeKey(ws sheaf.WorkspaceID, id sheaf.KeyID, now time.Time) err
 	return tx.mustChange("key", revokeKey, ws, id, now)
 }
 
+const rotateKey = `
+UPDATE api_keys
+SET hash = $3, prefix = $4, rotation = rotation + 1, old_until = $5,
+  old_hash = CASE WHEN CAST($5 AS BIGINT) IS NULL THEN NULL ELSE hash END
+WHERE ws = $1 AND id = $2 AND revoked_at IS NULL`
+
+// RotateKey stores prefix and hash of a new secret of the key. The present secret works
+// until `until`; nil ends it now. A secret before that ends in any case.
+func (tx *Tx) RotateKey(ws sheaf.WorkspaceID, id sheaf.KeyID, prefix string, hash sheaf.KeyHash, until *time.Time) error {
+	tx.note.Credentials = true
+	return tx.mustChange("key", rotateKey, ws, id, hash[:], prefix, until)
+}
+
+const forgetOldKeys = `
+UPDATE api_keys
+SET old_hash = NULL, old_until = NULL
+WHERE id IN (SELECT id FROM api_keys WHERE old_until <= $1 LIMIT $2)`
+
+// ForgetOldKeys forgets up to `most` previous secrets that ended at or before `before`. It returns
+// how many it forgot; fewer than `most` means none are left.
+func (tx *Tx) ForgetOldKeys(before time.Time, most int) (int64, error) {
+	return tx.changed(forgetOldKeys, before, most)
+}
+
 const revokeKeysOf = `
 UPDATE api_keys
 SET revoked_at = $3
-WHERE ws = $1 AND user_id = $2 AND revoked_at IS NULL`
+WHERE ws = $1 AND user_id = $2 AND owner = 'user' AND revoked_at IS NULL`
 
-// RevokeKeysOf revokes every key of a user in the workspace.
+// RevokeKeysOf revokes every key of a user in the workspace, except those that belong to the
+// workspace.
 func (tx *Tx) RevokeKeysOf(ws sheaf.WorkspaceID, u sheaf.UserID, now time.Time) error {
 	tx.note.Credentials = true
 	return tx.exec(revokeKeysOf, ws, u, now)

@@ -81,12 +81,14 @@ func scanLane(r *row) lane {
 
 // lane returns the lane of the workspace's subscription, or NotFound.
 func (r *Reader) lane(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (lane, error) {
-	return mustFind(r, "subscription", selectLane+"s.id = $2", scanLane, ws, id)
+	and, args := r.sameRestriction(ws, id)
+	return mustFind(r, "subscription", selectLane+"s.id = $2"+and, scanLane, args...)
 }
 
 // lockLane is lane, and locks the lane and its subscription until the transaction ends.
 func (tx *Tx) lockLane(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (lane, error) {
-	return mustFind(&tx.Reader, "subscription", selectLane+"s.id = $2"+tx.dialect().ForUpdate(), scanLane, ws, id)
+	and, args := tx.sameRestriction(ws, id)
+	return mustFind(&tx.Reader, "subscription", selectLane+"s.id = $2"+and+tx.dialect().ForUpdate(), scanLane, args...)
 }
 
 const insertLane = `
@@ -282,7 +284,9 @@ func (tx *Tx) switchLane(l *lane, active bool) error {
 	if err != nil {
 		return err
 	}
-	l.passAll(given)
+	// Count the rows above the cursor as held: the cursor is about to move past them.
+	l.holds += given - l.taken
+	l.taken = given
 	l.active, l.cursor = true, end
 	if l.heldTo = &l.cursor; l.heldFrom != nil && *l.heldFrom > l.cursor {
 		l.heldFrom, l.heldTo = nil, nil

@@ -38,12 +38,6 @@ func (c *laneCount) holdFresh(n int64) {
 	c.version++
 }
 
-// passAll counts the rows above the cursor as held: the cursor is about to move past them.
-func (c *laneCount) passAll(given int64) {
-	c.holds += given - c.taken
-	c.taken = given
-}
-
 // heldCount returns how many deliveries the lane holds, given the text of its workspace.
 func (l *lane) heldCount(given string) int64 {
 	if l.active {

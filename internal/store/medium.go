@@ -56,7 +56,11 @@ WHERE ws = $1 AND id = $2 AND state = 1`
 
 // Medium returns the workspace's medium, or NotFound.
 func (r *Reader) Medium(ws sheaf.WorkspaceID, id sheaf.MediumID) (sheaf.Medium, error) {
-	return mustFind(r, "medium", selectMedium, ScanMedium, ws, id)
+	m, err := mustFind(r, "medium", selectMedium, ScanMedium, ws, id)
+	if err == nil {
+		err = must("medium")(r.seesDocument(ws, m.DocumentID))
+	}
+	return m, err
 }
 
 // Media returns a page of the workspace's media in the order of their creation.
@@ -64,6 +68,7 @@ func (r *Reader) Media(ws sheaf.WorkspaceID, f sheaf.MediumFilter) (sheaf.Page[s
 	l := listing{columns: MediumColumns, table: "media", order: []string{"number"}, total: -1}
 	l.where.And("ws = ?", ws)
 	l.where.And("state = 1")
+	r.seeByDocument(&l.where, ws, "media.document_id")
 	switch {
 	case f.Document.Null:
 		l.where.And("document_id IS NULL")
@@ -169,11 +174,6 @@ const unlinkMedia = `
 UPDATE media
 SET document_id = NULL, revision = revision + 1
 WHERE ws = $1 AND document_id = $2`
-
-// unlinkMedia removes the media of a purged document from it.
-func (tx *Tx) unlinkMedia(ws sheaf.WorkspaceID, id sheaf.DocumentID) error {
-	return tx.exec(unlinkMedia, ws, &id)
-}
 
 const (
 	othersOfBytes = `

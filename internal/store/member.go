@@ -35,7 +35,7 @@ func (r *Reader) IsMember(ws sheaf.WorkspaceID, u sheaf.UserID) (bool, error) {
 }
 
 const selectMembers = `
-SELECT u.id, u.email, u.name, u.password_hash, u.created_at, m.role, m.created_at
+SELECT u.id, u.email, u.name, u.password_hash, u.created_at, u.erased_at, m.role, m.created_at
 FROM members m
 JOIN users u ON u.id = m.user_id
 WHERE m.ws = $1
@@ -51,7 +51,7 @@ func (r *Reader) Members(ws sheaf.WorkspaceID) ([]sheaf.Membership, error) {
 const selectMemberships = `
 SELECT w.id, w.name, w.plan, w.personal, w.created_at, w.version, w.last_number, w.last_event,
   w.projects, w.documents, w.subscriptions, w.storage, w.newest_at, w.newest_shared,
-  w.brandings, w.default_branding, w.shares, w.filters, w.kept, w.given, w.last_event_at, m.role, m.created_at
+  w.brandings, w.default_branding, w.shares, w.filters, w.kept, w.given, w.last_event_at, w.restrictions, m.role, m.created_at
 FROM members m
 JOIN workspaces w ON w.ws = m.ws
 WHERE m.user_id = $1

@@ -179,20 +179,15 @@ func (s *Store) sendNotices(ctx context.Context, u *outbox, every time.Duration)
 		if err := s.engine.Notify(ctx, s.neighbours.notice(note)); err != nil && ctx.Err() == nil {
 			s.log.Warn("could not tell other nodes of a change", "error", err)
 			u.add(note)
-			wait(ctx, notifyRetry)
+			select {
+			case <-ctx.Done():
+			case <-time.After(notifyRetry):
+			}
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-rest.C:
 		}
-	}
-}
-
-// wait returns after d, or when ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
 	}
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -44,18 +43,6 @@ var (
 	notifyFailing = upsertNotice("told_at")
 	notifyOff     = upsertNotice("off_at")
 )
-
-// notify requests a mail about the subscription, in the transaction that changes its state.
-func (tx *Tx) notify(l *lane, t sheaf.EventType, number int64, at time.Time) error {
-	sql := notifyFailing
-	if t == sheaf.SubscriptionDeactivated {
-		sql = notifyOff
-	}
-	if err := tx.exec(sql, l.ws, l.sub, number, at, noticesApart.Milliseconds()); err != nil {
-		return fmt.Errorf("notify of subscription %s: %w", l.id, err)
-	}
-	return nil
-}
 
 const selectNotices = `
 SELECT w.id, s.id, n.event, n.at, n.tries, n.ws, n.sub

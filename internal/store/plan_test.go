@@ -162,9 +162,28 @@ func TestPlans_Trees(t *testing.T) {
 	for name, test := range map[string]struct {
 		sql  string
 		args []any
-	}{"size": {selectTreeSize, []any{1, id}}, "filed": {selectFiledFolders, []any{1, id, 10}}, "deepen": {deepenFolders, []any{1, id, 1}}} {
-		if plan := explained(t, s, "EXPLAIN QUERY PLAN "+test.sql, test.args); !strings.Contains(plan, "folders_in_parent (ws=? AND parent_id=?)") {
+	}{"size": {selectTreeSize, []any{1, id}}, "filed": {selectFiledFolders, []any{1, id, 10}}, "deepen": {deepenFolders, []any{1, id, 1}},
+		"size of a site": {selectSiteSize, []any{1, id, 501}}, "folders of a site": {selectSiteFolders, []any{1, id}}, "projects of a site": {selectSiteProjects, []any{1, id}},
+		"shares": {countSharesBelow, []any{1, id, 3, 10}}, "shared folders": {selectSharedFolders, []any{1, id, 3, 10}}, "before a folder": {countFoldersBefore, []any{1, id, 0, 7}}} {
+		if plan := explained(t, s, "EXPLAIN QUERY PLAN "+test.sql, test.args); !strings.Contains(plan, "folders_in_parent (ws=? AND parent_id=?") {
 			t.Errorf("%s must find children by folders_in_parent:\n%s", name, plan)
+		}
+	}
+	// A page of a shared folder reads projects and shares by indexes.
+	for name, test := range map[string]struct {
+		sql, index string
+		args       []any
+	}{
+		"projects of a site": {selectSiteProjects, "projects_in_folder (ws=? AND folder_id=?)", []any{1, id}},
+		"before a project":   {countProjectsBefore, "projects_in_folder (ws=? AND folder_id=? AND ", []any{1, id, 0, 7}},
+		"shares below":       {countSharesBelow, "shares_of (ws=? AND resource_id=?)", []any{1, id, 3, 10}},
+		"shared folders":     {selectSharedFolders, "shares_of (ws=? AND resource_id=?)", []any{1, id, 3, 10}},
+		"shares above":       {isSharedAbove, "shares_of (ws=? AND resource_id=?)", []any{1, id, 3, time.UnixMilli(1)}},
+		"a link":             {documentsBelow.SQLite, "sqlite_autoindex_documents_1 (id=? AND ws=?)", []any{1, id, id}},
+	} {
+		plan := explained(t, s, "EXPLAIN QUERY PLAN "+test.sql, test.args)
+		if !strings.Contains(plan, test.index) || strings.Contains(plan, "SCAN projects") || strings.Contains(plan, "SCAN folders") || strings.Contains(plan, "SCAN shares") {
+			t.Errorf("%s must use %s:\n%s", name, test.index, plan)
 		}
 	}
 }

@@ -30,14 +30,21 @@ WHERE ws = $1 AND id = $2`
 // Project returns the workspace's project, or NotFound.
 func (r *Reader) Project(ws sheaf.WorkspaceID, id sheaf.ProjectID) (sheaf.Project, error) {
 	p, found, err := one(r, selectProject, ScanProject, ws, id)
+	if err == nil && found {
+		found, err = r.seesFiled(ws, id, p.FolderID)
+	}
 	if err == nil && !found {
-		err = sheaf.Missing("project")
+		return sheaf.Project{}, sheaf.Missing("project")
 	}
 	return p, err
 }
 
-// CheckProject returns NotFound unless the workspace has the project. It reads only the primary key.
+// CheckProject returns NotFound unless the workspace has the project. Without a restriction it reads
+// only the primary key.
 func (r *Reader) CheckProject(ws sheaf.WorkspaceID, id sheaf.ProjectID) error {
+	if r.sight.restriction != nil {
+		return must("project")(r.seesIn(ws, &id))
+	}
 	n, err := r.count(`SELECT 1 FROM projects WHERE ws = $1 AND id = $2`, ws, id)
 	if err == nil && n == 0 {
 		err = sheaf.Missing("project")
@@ -53,13 +60,18 @@ WHERE ws = $1 AND external_id = $2`
 // ProjectWith returns the workspace's project with that external id; found is false if there is
 // none.
 func (r *Reader) ProjectWith(ws sheaf.WorkspaceID, externalID string) (p sheaf.Project, found bool, err error) {
-	return one(r, selectProjectWith, ScanProject, ws, externalID)
+	p, found, err = one(r, selectProjectWith, ScanProject, ws, externalID)
+	if err == nil && found {
+		found, err = r.seesFiled(ws, p.ID, p.FolderID)
+	}
+	return p, found, err
 }
 
 // Projects returns a page of the workspace's projects.
 func (r *Reader) Projects(ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (sheaf.Page[sheaf.Project], error) {
 	l := listing{columns: ProjectColumns, table: "projects", order: projectOrder(f.Sort), total: -1}
 	l.where.And("ws = ?", ws)
+	r.seeProjects(&l.where, ws)
 	byFolder(&l.where, "folder_id", f.Folder)
 	byReference(&l.where, f.ExternalID, f.UpdatedSince)
 	switch sorted := f.Sort != sheaf.ByOrder; { // use the index of the filter, not that of the sort order
@@ -89,7 +101,7 @@ func (r *Reader) Projects(ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (sheaf.Pa
 func (r *Reader) projectTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (err error) {
 	inFolder := sheaf.ProjectFilter{Folder: f.Folder, Sort: f.Sort, Paging: f.Paging}
 	switch {
-	case f != inFolder || f.Folder.Null: // another filter is set: count the rows
+	case f != inFolder || f.Folder.Null || r.sight.restriction != nil: // another filter is set: count the rows
 	case f.Folder.Set:
 		l.total, err = r.count(`SELECT project_count FROM folders WHERE ws = $1 AND id = $2`, ws, f.Folder.Value)
 	default:

@@ -140,6 +140,13 @@ WHERE name = $1 AND failures > 0`
 // ForgiveFailure subtracts one failure.
 func (tx *Tx) ForgiveFailure(name string) error { return tx.exec(forgiveFailure, name) }
 
+const forgetFrom = `
+DELETE FROM sign_in_failures
+WHERE substr(name, 1, length(CAST($1 AS TEXT))) = $1`
+
+// ForgetFailuresFrom deletes the counts of all names that begin with `prefix`. It reads every name.
+func (tx *Tx) ForgetFailuresFrom(prefix string) error { return tx.exec(forgetFrom, prefix) }
+
 // ForgetFailures deletes the count of a name.
 func (tx *Tx) ForgetFailures(name string) error {
 	return tx.exec(`DELETE FROM sign_in_failures WHERE name = $1`, name)

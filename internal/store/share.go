@@ -26,7 +26,7 @@ func ScanShare(r *row) sheaf.Share {
 
 // shareables lists the kinds of shared records in the order of their stored numbers, which begin at
 // 1.
-var shareables = []sheaf.Shareable{sheaf.ShareOfDocument, sheaf.ShareOfProject}
+var shareables = []sheaf.Shareable{sheaf.ShareOfDocument, sheaf.ShareOfProject, sheaf.ShareOfFolder}
 
 // readShareable reads the kind of a shared record. An unknown number becomes a kind that does not
 // exist.
@@ -64,18 +64,25 @@ WHERE ws = $1 AND id = $2`
 
 // Share returns the workspace's share, or NotFound.
 func (r *Reader) Share(ws sheaf.WorkspaceID, id sheaf.ShareID) (sheaf.Share, error) {
-	return mustFind(r, "share", selectShare, ScanShare, ws, id)
+	s, err := mustFind(r, "share", selectShare, ScanShare, ws, id)
+	if err == nil {
+		err = must("share")(r.seesShared(ws, &s))
+	}
+	return s, err
 }
 
 // Shares returns a page of the workspace's shares, oldest first.
 func (r *Reader) Shares(ws sheaf.WorkspaceID, f sheaf.ShareFilter) (page sheaf.Page[sheaf.Share], err error) {
 	l := listing{columns: ShareColumns, table: "shares", order: []string{"number"}, total: -1}
 	l.where.And("ws = ?", ws)
+	r.seeShares(&l.where, ws)
 	if f.ResourceID != "" {
 		l.where.And("resource_id = ?", idBytes(f.ResourceID))
 		l.table += r.dialect().By("shares_of")
-	} else if l.total, err = r.count(`SELECT shares FROM workspaces WHERE ws = $1`, ws); err != nil {
-		return page, err
+	} else if r.sight.restriction == nil {
+		if l.total, err = r.count(`SELECT shares FROM workspaces WHERE ws = $1`, ws); err != nil {
+			return page, err
+		}
 	}
 	return list(r, l, f.Paging, ScanShare)
 }
@@ -87,7 +94,7 @@ WHERE ws = $1 AND resource_id = $2 AND resource_type = $3
 ORDER BY number
 LIMIT $4`
 
-// SharesOf returns up to `most` shares of a document or a project, oldest first.
+// SharesOf returns up to `most` shares of a document, project or folder, oldest first.
 func (r *Reader) SharesOf(ws sheaf.WorkspaceID, kind sheaf.Shareable, id string, most int64) ([]sheaf.Share, error) {
 	return all(r, selectSharesOf, ScanShare, ws, idBytes(id), shareableNumber(kind), most)
 }
@@ -117,7 +124,7 @@ const isShared = `
 SELECT COUNT(*)
 FROM (SELECT 1 FROM shares WHERE ws = $1 AND resource_id = $2 AND resource_type = $3 AND (expires_at IS NULL OR expires_at > $4) LIMIT 1) AS q`
 
-// IsShared reports whether a document or a project has a share that has not expired at now.
+// IsShared reports whether a document or a project itself has a share that has not expired at now.
 func (r *Reader) IsShared(ws sheaf.WorkspaceID, kind sheaf.Shareable, id string, now time.Time) (bool, error) {
 	n, err := r.count(isShared, ws, idBytes(id), shareableNumber(kind), now)
 	return n > 0, err
@@ -127,9 +134,53 @@ const countSharesOf = `
 SELECT COUNT(*)
 FROM (SELECT 1 FROM shares WHERE ws = $1 AND resource_id = $2 AND resource_type = $3 LIMIT $4) AS q`
 
-// CountSharesOf counts the shares of a document or a project, up to `most`.
+// CountSharesOf counts the shares of a document, project or folder, up to `most`.
 func (r *Reader) CountSharesOf(ws sheaf.WorkspaceID, kind sheaf.Shareable, id string, most int64) (int64, error) {
 	return r.count(countSharesOf, ws, idBytes(id), shareableNumber(kind), most)
+}
+
+const isSharedAbove = `
+WITH RECURSIVE up (id, parent_id) AS (
+  SELECT id, parent_id FROM folders WHERE ws = $1 AND id = $2
+  UNION ALL
+  SELECT f.id, f.parent_id FROM up CROSS JOIN folders f WHERE f.ws = $1 AND f.id = up.parent_id)
+SELECT COUNT(*)
+FROM (
+  SELECT 1
+  FROM up CROSS JOIN shares s
+  WHERE s.ws = $1 AND s.resource_id = up.id AND s.resource_type = $3 AND (s.expires_at IS NULL OR s.expires_at > $4)
+  LIMIT 1) AS q`
+
+// IsFolderShared reports whether a folder, or one above it, has a share that has not expired at now.
+func (r *Reader) IsFolderShared(ws sheaf.WorkspaceID, id sheaf.FolderID, now time.Time) (bool, error) {
+	n, err := r.count(isSharedAbove, ws, id, shareableNumber(sheaf.ShareOfFolder), now)
+	return n > 0, err
+}
+
+const countSharesBelow = `
+SELECT COUNT(*)
+FROM (
+  SELECT 1
+  FROM (SELECT id AS folder FROM folders WHERE ` + inTree + `) AS t CROSS JOIN shares s
+  WHERE s.ws = $1 AND s.resource_id = t.folder AND s.resource_type = $3
+  LIMIT $4) AS q`
+
+// CountSharesBelow counts the shares of a folder and of all folders below it, up to `most`.
+func (r *Reader) CountSharesBelow(ws sheaf.WorkspaceID, top sheaf.FolderID, most int64) (int64, error) {
+	return r.count(countSharesBelow, ws, top, shareableNumber(sheaf.ShareOfFolder), most)
+}
+
+const selectSharedFolders = `
+SELECT id
+FROM folders
+WHERE ` + inTree + ` AND EXISTS (
+  SELECT 1 FROM shares s WHERE s.ws = $1 AND s.resource_id = folders.id AND s.resource_type = $3)
+ORDER BY depth DESC, number
+LIMIT $4`
+
+// SharedFolders returns up to `most` folders of the tree that have shares.
+func (r *Reader) SharedFolders(ws sheaf.WorkspaceID, top sheaf.FolderID, most int64) ([]sheaf.FolderID, error) {
+	return all(r, selectSharedFolders, readID[sheaf.FolderID], ws, top, shareableNumber(sheaf.ShareOfFolder), most)
 }
 
 var documentsIn = engine.NewBulk(`
@@ -145,6 +196,29 @@ func (r *Reader) DocumentsIn(ws sheaf.WorkspaceID, project sheaf.ProjectID, ids 
 	}
 	found := map[sheaf.DocumentID]bool{}
 	err := r.run(documentsIn, rows, func(_ int, w *row) { found[readID[sheaf.DocumentID](w)] = true })
+	return found, err
+}
+
+var documentsBelow = engine.NewBulk(`
+WITH RECURSIVE up (id, parent_id) AS (
+  SELECT f.id, f.parent_id
+  FROM documents d CROSS JOIN projects p CROSS JOIN folders f
+  WHERE d.ws = {workspace} AND d.id = {wanted} AND d.deleted_at IS NULL AND p.ws = d.ws AND p.id = d.project_id AND f.ws = d.ws AND f.id = p.folder_id
+  UNION ALL
+  SELECT f.id, f.parent_id FROM up CROSS JOIN folders f WHERE f.ws = {workspace} AND f.id = up.parent_id)
+SELECT {wanted}
+FROM up
+WHERE id = {folder}`, "", "workspace int", "wanted id", "folder id")
+
+// DocumentsBelow reports which of the documents are not deleted, and are in a project in the folder
+// or in a folder below it.
+func (r *Reader) DocumentsBelow(ws sheaf.WorkspaceID, folder sheaf.FolderID, ids []sheaf.DocumentID) (map[sheaf.DocumentID]bool, error) {
+	rows := wanted(ws, ids)
+	for i := range rows {
+		rows[i] = append(rows[i], folder)
+	}
+	found := map[sheaf.DocumentID]bool{}
+	err := r.run(documentsBelow, rows, func(_ int, w *row) { found[readID[sheaf.DocumentID](w)] = true })
 	return found, err
 }
 

@@ -93,8 +93,6 @@ func (n *Note) add(m Note) {
 	n.Changed = append(n.Changed, m.Changed...)
 }
 
-func (n *Note) empty() bool { return !n.urgent() && !n.Recorded }
-
 // urgent reports whether other nodes act on the note. Otherwise it only updates pages.
 func (n *Note) urgent() bool {
 	return n.Events || n.Deliveries || n.Subscriptions || n.Credentials || n.Sessions
@@ -140,7 +138,6 @@ func open(o Options, open func(engine.Options) (engine.Engine, error)) (*Store, 
 	s.reads, s.turns = engine.NewSlots(reads/2, readTurn), engine.NewSlots(1, writeTurn)
 	if writes > 1 {
 		s.writes = engine.NewSlots(writes/4, writeTurn)
-	} else {
 	}
 	return s, nil
 }
@@ -225,19 +222,24 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	return s.engine.Write(ctx, s.writing(fn))
 }
 
-// ReadIn is Read on behalf of a workspace. A workspace can hold only part of the connections: if
-// all of these are in use, ReadIn waits for one, and in the end returns Unavailable.
-func (s *Store) ReadIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Reader) error) error {
+// ReadIn is Read on behalf of a workspace, with a Reader that shows what `sight` allows. A workspace
+// can hold only part of the connections: if all of these are in use, ReadIn waits for one, and in
+// the end returns Unavailable.
+func (s *Store) ReadIn(ctx context.Context, ws sheaf.WorkspaceID, sight Sight, fn func(*Reader) error) error {
 	leave, err := s.reads.Acquire(ctx, string(ws))
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return s.engine.Read(ctx, s.reading(fn))
+	return s.engine.Read(ctx, s.reading(func(r *Reader) error {
+		r.restrict(sight)
+		return fn(r)
+	}))
 }
 
-// WriteIn is Write on behalf of a workspace, under the same limit as ReadIn.
-func (s *Store) WriteIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) error) error {
+// WriteIn is Write on behalf of a workspace, under the same limit and with the same sight as ReadIn.
+func (s *Store) WriteIn(ctx context.Context, ws sheaf.WorkspaceID, sight Sight, fn func(*Tx) error) error {
+	fn = seeing(sight, fn)
 	if s.writes == nil { // SQLite, whose writer lets workspaces take turns
 		return s.engine.WriteIn(ctx, string(ws), s.writing(fn))
 	}
@@ -255,6 +257,14 @@ func (s *Store) writeIn(ctx context.Context, ws sheaf.WorkspaceID, write func(co
 	return write(ctx, s.writing(fn))
 }
 
+// seeing gives fn a Tx that shows what `sight` allows.
+func seeing(sight Sight, fn func(*Tx) error) func(*Tx) error {
+	return func(tx *Tx) error {
+		tx.restrict(sight)
+		return fn(tx)
+	}
+}
+
 // LockCascade waits until no other multi-transaction cascade of the workspace is running. The
 // caller must call leave when its own has ended.
 func (s *Store) LockCascade(ctx context.Context, ws sheaf.WorkspaceID) (leave func(), err error) {
@@ -263,7 +273,8 @@ func (s *Store) LockCascade(ctx context.Context, ws sheaf.WorkspaceID) (leave fu
 
 // WriteHeavyIn is WriteIn for thousands of rows. SQLite has one writer, which runs ordinary writes
 // between any two heavy ones.
-func (s *Store) WriteHeavyIn(ctx context.Context, ws sheaf.WorkspaceID, fn func(*Tx) error) error {
+func (s *Store) WriteHeavyIn(ctx context.Context, ws sheaf.WorkspaceID, sight Sight, fn func(*Tx) error) error {
+	fn = seeing(sight, fn)
 	if s.writes == nil {
 		return s.engine.WriteHeavyIn(ctx, string(ws), s.writing(fn))
 	}
@@ -302,7 +313,7 @@ func (s *Store) PaidKeys(ctx context.Context, hashes []sheaf.KeyHash, now time.T
 	found = make(map[sheaf.KeyHash]bool, len(hashes))
 	for _, hash := range hashes {
 		c, err := s.Credential(ctx, hash)
-		if err == nil && c.Plan.Paid() && c.Key.Live(now) {
+		if err == nil && c.Plan.Paid() && c.Live(now) {
 			found[hash] = true
 		} else if err != nil && sheaf.KindOf(err) != sheaf.Unauthorized {
 			return nil, err
@@ -326,7 +337,7 @@ func (s *Store) OnCommit(listen func(Note)) {
 }
 
 func (s *Store) announce(n Note) {
-	if n.empty() {
+	if !n.urgent() && !n.Recorded {
 		return
 	}
 	s.mu.RLock()
@@ -337,12 +348,13 @@ func (s *Store) announce(n Note) {
 }
 
 // Reader reads in one snapshot. Every method that reads a workspace's rows takes the workspace as a
-// parameter, so that no row is read without naming it.
+// parameter, so that no row is read without naming it, and shows only what the Reader's Sight allows.
 type Reader struct {
 	sql     *engine.Reader
 	numbers *numbers                    // numbers of workspaces, shared by all Readers
 	learned map[sheaf.WorkspaceID]int64 // numbers that this transaction read
 	writes  bool                        // the Reader belongs to a transaction
+	sight   Sight                       // what it shows: see sight.go
 }
 
 // Tx is a Reader that also writes.

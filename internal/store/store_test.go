@@ -47,8 +47,8 @@ func TestWriteIn_NamesTheWorkspace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for _, write := range []func(context.Context, sheaf.WorkspaceID, func(*store.Tx) error) error{s.WriteIn, s.WriteHeavyIn} {
-		if err := write(t.Context(), "ws", func(*store.Tx) error { return nil }); err != nil {
+	for _, write := range []func(context.Context, sheaf.WorkspaceID, store.Sight, func(*store.Tx) error) error{s.WriteIn, s.WriteHeavyIn} {
+		if err := write(t.Context(), "ws", store.Everything, func(*store.Tx) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}

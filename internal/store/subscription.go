@@ -10,7 +10,7 @@ import (
 
 const subscriptionColumns = `s.id, s.name, s.url, s.events, l.active, s.failure_count, s.created_at, s.updated_at, s.deactivated_at,
   s.deactivation_reason, s.last_error, s.header_names, s.number, s.revision, s.since_event, s.events_since, s.filter, s.filter_since,
-  s.sub, l.held, l.taken, CASE WHEN l.active = 1 THEN '' ELSE (SELECT w.given FROM workspaces w WHERE w.ws = s.ws) END`
+  s.restriction, s.restricted_to, s.sub, l.held, l.taken, CASE WHEN l.active = 1 THEN '' ELSE (SELECT w.given FROM workspaces w WHERE w.ws = s.ws) END`
 
 // withLane joins a subscription with its lane, which stores whether the subscription is active.
 const withLane = `subscriptions s JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub`
@@ -23,7 +23,7 @@ func scanSubscription(r *row) sheaf.Subscription {
 		FailureCount: r.Int(), CreatedAt: r.Time(), UpdatedAt: r.Time(), DeactivatedAt: r.OptTime(),
 		DeactivationReason: r.OptText(), LastError: r.OptText(), HeaderNames: SplitNames(r.Text()),
 		Number: r.Int(), Revision: r.Int(), SinceEvent: r.Int(), EventsSince: r.Int(),
-		Filter: sheaf.ParseFilter(r.Text()), FilterSince: r.Int(),
+		Filter: sheaf.ParseFilter(r.Text()), FilterSince: r.Int(), Restriction: sheaf.ParseRestriction(r.Int(), r.Text()),
 	}
 	l := lane{active: s.Active, sub: r.Int(), laneCount: laneCount{holds: r.Int(), taken: r.Int()}}
 	s.HeldCount = l.heldCount(r.Text())
@@ -63,13 +63,17 @@ WHERE s.ws = $1 AND s.id = $2`
 
 // Subscription returns the workspace's subscription, or NotFound.
 func (r *Reader) Subscription(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (sheaf.Subscription, error) {
-	return mustFind(r, "subscription", selectSubscription, scanSubscription, ws, id)
+	and, args := r.sameRestriction(ws, id)
+	return mustFind(r, "subscription", selectSubscription+and, scanSubscription, args...)
 }
 
 // Subscriptions returns a page of the workspace's subscriptions, oldest first.
 func (r *Reader) Subscriptions(ws sheaf.WorkspaceID, p sheaf.Paging) (sheaf.Page[sheaf.Subscription], error) {
 	l := listing{columns: subscriptionColumns, table: withLane, order: []string{"s.number"}, total: -1}
 	l.where.And("s.ws = ?", ws)
+	if to := r.sight.restriction; to != nil {
+		l.where.And("s.restriction = ?", to.Number)
+	}
 	return list(r, l, p, scanSubscription)
 }
 
@@ -81,12 +85,14 @@ WHERE s.ws = $1 AND (l.active = 1 AND s.failure_count > 0 OR s.deactivation_reas
 // TroubledSubscriptions counts the workspace's active subscriptions that are failing, and those
 // that were deactivated because of failures.
 func (r *Reader) TroubledSubscriptions(ws sheaf.WorkspaceID) (int64, error) {
-	return r.count(countTroubled, ws, sheaf.ByFailures)
+	and, args := r.sameRestriction(ws, sheaf.ByFailures)
+	return r.count(countTroubled+and, args...)
 }
 
 // EventSubscriptions returns all of the workspace's subscriptions, oldest first.
 func (r *Reader) EventSubscriptions(ws sheaf.WorkspaceID) ([]sheaf.Subscription, error) {
-	return all(r, `SELECT `+subscriptionColumns+` FROM `+withLane+` WHERE s.ws = $1 ORDER BY s.number`, scanSubscription, ws)
+	and, args := r.sameRestriction(ws)
+	return all(r, `SELECT `+subscriptionColumns+` FROM `+withLane+` WHERE s.ws = $1`+and+` ORDER BY s.number`, scanSubscription, args...)
 }
 
 // Sealed is the encrypted part of a subscription.
@@ -110,15 +116,16 @@ SELECT ` + SealedColumns + `
 FROM subscriptions
 WHERE ws = $1 AND id = $2`
 
-// SealedOf returns the encrypted part of the workspace's subscription, or NotFound.
+// SealedOf returns the encrypted part of a subscription that the caller has read, or NotFound.
 func (r *Reader) SealedOf(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (Sealed, error) {
 	return mustFind(r, "subscription", selectSealed, ScanSealed, ws, id)
 }
 
 const insertSubscription = `
 INSERT INTO subscriptions (sub, ws, id, name, url, events, failure_count, created_at, updated_at, deactivated_at,
-  deactivation_reason, last_error, header_names, number, revision, since_event, events_since, secret, headers, filter, filter_since)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`
+  deactivation_reason, last_error, header_names, number, revision, since_event, events_since, secret, headers, filter, filter_since,
+  restriction, restricted_to)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`
 
 // InsertSubscription adds a subscription with its sealed secret and headers. It gets no deliveries
 // of earlier events.
@@ -137,7 +144,8 @@ func (tx *Tx) InsertSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription, sea
 	}
 	err = tx.exec(insertSubscription, sub, ws, s.ID, s.Name, s.URL, joinEvents(s.Events), s.FailureCount, s.CreatedAt, s.UpdatedAt,
 		s.DeactivatedAt, s.DeactivationReason, s.LastError, strings.Join(s.HeaderNames, ","), s.Number, s.Revision,
-		s.SinceEvent, s.EventsSince, sealed.Secret, optBlob(sealed.Headers), s.Filter.String(), s.FilterSince)
+		s.SinceEvent, s.EventsSince, sealed.Secret, optBlob(sealed.Headers), s.Filter.String(), s.FilterSince,
+		restrictionNumber(s.Restriction), s.Restriction.String())
 	if err != nil {
 		return fmt.Errorf("insert subscription %s: %w", s.ID, err)
 	}

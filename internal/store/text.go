@@ -95,9 +95,12 @@ func (r *Reader) DocumentText(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.
 		d.Content, unpacked = ScanText(w)
 		return d
 	}, ws, id)
+	if err == nil && found {
+		found, err = r.seesIn(ws, d.ProjectID)
+	}
 	switch {
 	case err != nil:
-		return d, err
+		return sheaf.DocumentText{}, err
 	case !found || d.Deleted != nil:
 		return sheaf.DocumentText{}, sheaf.Missing("document")
 	}

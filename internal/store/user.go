@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store/engine"
 )
 
-const userColumns = `id, email, name, password_hash, created_at`
+const userColumns = `id, email, name, password_hash, created_at, erased_at`
 
 func scanUser(r *row) sheaf.User {
-	return sheaf.User{ID: readID[sheaf.UserID](r), Email: r.OptText(), Name: r.Text(), PasswordHash: r.Text(), CreatedAt: r.Time()}
+	return sheaf.User{ID: readID[sheaf.UserID](r), Email: r.OptText(), Name: r.Text(), PasswordHash: r.Text(), CreatedAt: r.Time(), ErasedAt: r.OptTime()}
 }
 
 const insertUser = `
@@ -34,6 +35,48 @@ func (r *Reader) User(id sheaf.UserID) (sheaf.User, error) {
 // UserByEmail returns the user with that e-mail, ignoring case, or NotFound.
 func (r *Reader) UserByEmail(email string) (sheaf.User, error) {
 	return r.user(`SELECT `+userColumns+` FROM users WHERE email_folded = $1`, Fold(email))
+}
+
+// LockUser is User, and locks the user until the transaction ends.
+func (tx *Tx) LockUser(id sheaf.UserID) (sheaf.User, error) {
+	return tx.user(`SELECT `+userColumns+` FROM users WHERE id = $1`+tx.dialect().ForUpdate(), id)
+}
+
+var erasedUsers = engine.NewBulk(`
+SELECT id
+FROM users
+WHERE id = {id} AND erased_at IS NOT NULL`, "", "id id")
+
+// ErasedUsers returns those of these users that were erased.
+func (r *Reader) ErasedUsers(ids []sheaf.UserID) (map[sheaf.UserID]bool, error) {
+	rows, found := make([][]any, len(ids)), map[sheaf.UserID]bool{}
+	for i, id := range ids {
+		rows[i] = []any{id}
+	}
+	err := r.run(erasedUsers, rows, func(i int, _ *row) { found[ids[i]] = true })
+	return found, err
+}
+
+const eraseUser = `
+UPDATE users
+SET email = NULL, email_folded = NULL, name = $2, password_hash = '', erased_at = $3
+WHERE id = $1`
+
+// EraseUser overwrites what tells who the user is. It deletes the sessions of the user, and in every
+// workspace the invitations to the e-mail and those that the user sent. The id stays.
+func (tx *Tx) EraseUser(u sheaf.User, now time.Time) error {
+	if u.Email != nil {
+		if err := tx.exec(`DELETE FROM invitations WHERE email_folded = $1`, Fold(*u.Email)); err != nil {
+			return err
+		}
+	}
+	if err := tx.exec(`DELETE FROM invitations WHERE invited_by = $1`, u.ID); err != nil {
+		return err
+	}
+	if err := tx.DeleteSessions(u.ID); err != nil {
+		return err
+	}
+	return tx.exec(eraseUser, u.ID, sheaf.ErasedUser, now)
 }
 
 // Users returns every user, the oldest first.
@@ -68,7 +111,7 @@ func (r *Reader) AnyPassword() (bool, error) {
 // FirstOwner returns the owner of the oldest workspace, or NotFound.
 func (r *Reader) FirstOwner() (sheaf.User, error) {
 	const first = `
-SELECT u.id, u.email, u.name, u.password_hash, u.created_at
+SELECT u.id, u.email, u.name, u.password_hash, u.created_at, u.erased_at
 FROM users u
 JOIN members m ON m.user_id = u.id AND m.role = 'owner'
 JOIN workspaces w ON w.ws = m.ws

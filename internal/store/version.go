@@ -90,6 +90,9 @@ WHERE ws = $1 AND id = $2 AND deleted_at IS NULL`
 // deleted.
 func (r *Reader) presentOf(ws sheaf.WorkspaceID, id sheaf.DocumentID) (sheaf.Version, error) {
 	v, found, err := one(r, selectPresent, scanVersion, ws, id)
+	if err == nil && found {
+		found, err = r.seesDocument(ws, &id)
+	}
 	if err == nil && !found {
 		err = sheaf.Missing("document")
 	}
@@ -149,6 +152,9 @@ const oneVersion = `
 // VersionOf returns one version of a document, or NotFound.
 func (r *Reader) VersionOf(ws sheaf.WorkspaceID, id sheaf.DocumentID, number int64) (sheaf.Version, error) {
 	v, found, err := one(r, oneVersion, scanVersion, ws, id, number)
+	if err == nil && found {
+		found, err = r.seesDocument(ws, &id)
+	}
 	if err == nil && !found {
 		err = sheaf.Missing("version")
 	}
@@ -168,11 +174,14 @@ func (r *Reader) Version(ws sheaf.WorkspaceID, id sheaf.DocumentID, number int64
 		v.Content, unpacked = ScanText(w)
 		return v
 	}, ws, id, number)
+	if err == nil && found {
+		found, err = r.seesDocument(ws, &id)
+	}
 	switch {
 	case err != nil:
-		return v, err
+		return sheaf.VersionText{}, err
 	case !found:
-		return v, sheaf.Missing("version")
+		return sheaf.VersionText{}, sheaf.Missing("version")
 	}
 	return v, unpacked
 }

@@ -159,6 +159,7 @@ func (s *Sweeper) rows(ctx context.Context) error {
 		}},
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteSessionsEnded(now, batch) }},
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteInvitationsEnded(now, batch) }},
+		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.ForgetOldKeys(now, batch) }},
 		{failures, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteFailures(now.Add(-failures), batch) }},
 		{s.Retention, func(tx *store.Tx, now time.Time) (int64, error) {
 			return tx.DeleteKeysEnded(now.Add(-max(s.Retention, store.KeysKept)), batch)
@@ -354,7 +355,12 @@ func (s *Sweeper) events(ctx context.Context, ws sheaf.WorkspaceID, old time.Tim
 	if err != nil {
 		return err
 	}
-	return s.forget(ctx, old, func(tx *store.Tx) (int64, error) { return tx.DeleteEvents(ws, needed-1, batch) })
+	return s.forget(ctx, old, func(tx *store.Tx) (int64, error) {
+		if err := tx.EndIdleRestrictions(ws, s.Now()); err != nil {
+			return 0, err
+		}
+		return tx.DeleteEvents(ws, needed-1, batch)
+	})
 }
 
 // forget is drain for what the doctor would miss: it also stores how far the sweep has deleted.

@@ -1,5 +1,5 @@
-// Command licences lists the modules whose code is in the program, each with its licence, as
-// THIRD-PARTY.md has them:
+// Command licences lists the modules whose code is in the program, and the packages of npm in its
+// editor, each with its licence, as THIRD-PARTY.md has them:
 //
 //	go run ./scripts/licences > THIRD-PARTY.md
 //
@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -57,6 +58,35 @@ func list(w io.Writer) error {
 			return fmt.Errorf("%s: %w", m.Path, err)
 		}
 		fmt.Fprintf(w, "| %s | %s | %s |\n", m.Path, m.Version, name)
+	}
+	return listEditor(w)
+}
+
+// editor is the script of the console's editor, from the root of the module. scripts/editor makes it.
+const editor = "internal/console/static/codemirror.js"
+
+// packageLine is a line of the comment that the script begins with: a package, its version and its licence.
+var packageLine = regexp.MustCompile(`(?m)^ \* (\S+) (\S+) (\S+)$`)
+
+// listEditor lists the packages of npm whose code is in the editor.
+func listEditor(w io.Writer) error {
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w", err)
+	}
+	script, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), editor))
+	if err != nil {
+		return err
+	}
+	head, _, _ := strings.Cut(string(script), "*/")
+	packages := packageLine.FindAllStringSubmatch(head, -1)
+	if len(packages) == 0 {
+		return errors.New(editor + " does not name its packages: make it with scripts/editor")
+	}
+	fmt.Fprint(w, "\nPackages of npm whose code is in `"+editor+"`, which `scripts/editor` makes. Their licences are beside it.\n\n"+
+		"| package | version | licence |\n|---|---|---|\n")
+	for _, p := range packages {
+		fmt.Fprintf(w, "| %s | %s | %s |\n", p[1], p[2], p[3])
 	}
 	return nil
 }

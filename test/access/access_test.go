@@ -147,7 +147,7 @@ func (s *scene) fill() {
 	s.rewrite(document["id"].(string))
 	s.make("/api/v1/media?filename="+canary+"&document_id="+document["id"].(string), map[string]any{"bytes": canary})
 	s.beginUpload()
-	s.publish(document["id"].(string), project["id"].(string))
+	s.publish(document["id"].(string), project["id"].(string), folder["id"].(string))
 	s.make("/api/webhooks/subscriptions/"+hook["id"].(string)+"/test", nil)
 	key := s.make("/api/v1/api-keys", map[string]any{"name": canary, "scopes": []string{"projects:read"}})
 	s.secrets["key"] = key["key"].(string)
@@ -198,14 +198,19 @@ func (s *scene) belongings() map[string]string {
 	return all
 }
 
-// publish shares the document and the project, which have canaries, under a password and for a while; and a document that
-// has none, which names the others.
-func (s *scene) publish(document, project string) {
+// publish shares the document, the project and the folder, which have canaries, under a password and for a while; and a
+// document and a folder that have none, which name the others.
+func (s *scene) publish(document, project, folder string) {
 	open := s.make("/api/v1/documents", map[string]any{"title": "Open", "content": "Everybody reads this, and not [this](document:" + document + ")."})
+	site := s.make("/api/v1/folders", map[string]any{"name": "Open folder", "entity_type": "project"})["id"]
+	in := s.make("/api/v1/projects", map[string]any{"name": "Open project", "folder_id": site})["id"]
+	s.make("/api/v1/documents", map[string]any{"title": "Open page", "project_id": in, "content": "Not [this](document:" + document + ")."})
 	for _, body := range []map[string]any{
 		{"resource_type": "document", "resource_id": open["id"]},
 		{"resource_type": "document", "resource_id": document, "password": sharePassword},
 		{"resource_type": "project", "resource_id": project, "password": sharePassword},
+		{"resource_type": "folder", "resource_id": folder, "password": sharePassword},
+		{"resource_type": "folder", "resource_id": site},
 	} {
 		at, err := url.Parse(s.make("/api/v1/shares", body)["url"].(string))
 		if err != nil {

@@ -10,10 +10,11 @@ func setUp(t *testing.T, s *service) *tab {
 	t.Helper()
 	b := newTab(t, s)
 	b.open(s.SetupLink)
+	b.fill("[name=name]", "Ada")
 	b.fill("[name=email]", "ada@example.com")
 	b.fill("[name=password]", password)
 	b.fill("[name=again]", password)
-	b.click("=Finish the set-up")
+	b.click("=Finish setup")
 	b.arrive("My workspace")
 	return b
 }
@@ -23,7 +24,7 @@ func (b *tab) newFolder(name string) {
 	b.t.Helper()
 	b.click("=New folder")
 	b.fill("dialog [name=name]", name)
-	b.click("=Make the folder")
+	b.click("=Create folder")
 	b.arrive(name)
 }
 
@@ -46,7 +47,7 @@ func (b *tab) newProject(name, icon string) {
 	b.fill("dialog [name=name]", name)
 	b.fill("dialog [data-filter-icons]", icon)
 	b.click("dialog label[data-name=" + icon + "]")
-	b.click("=Make the project")
+	b.click("=Create project")
 	b.arrive(name)
 }
 
@@ -75,7 +76,7 @@ func TestConsole_FromTheSetUpLinkToAProjectInAFolder(t *testing.T) {
 
 	b.drag("#tree .row[data-name=Handbook] a", "#tree .row[data-name=Products] a")
 	b.see("#tree li:has(> .row[data-name=Products]) ul .row[data-name=Handbook]")
-	b.read("Handbook moved to Products.")
+	b.read("Moved Handbook to Products.")
 	// The page of the project says so too, and so does the server.
 	b.see(".crumbs a[href*='/folders/']")
 	b.open("/")
@@ -86,7 +87,7 @@ func TestConsole_FromTheSetUpLinkToAProjectInAFolder(t *testing.T) {
 	// A folder is dragged as well, and gets another name and colour.
 	b.newFolder("Company")
 	b.drag("#tree .row[data-name=Company] a", "#tree .row[data-name=Products] a")
-	b.read("Company moved to Products.")
+	b.read("Moved Company to Products.")
 	b.click("=Edit")
 	b.fill("dialog [name=name]", "Firm")
 	b.click("dialog label[title=Teal]")

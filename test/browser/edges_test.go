@@ -48,7 +48,7 @@ func TestEdges_NothingIsLostAndNothingUntrueIsSaid(t *testing.T) {
 	// The server is down: the drag says so.
 	b.silence()
 	b.drag("#tree .row[data-name=One] a", "#tree .row[data-name=Docs] a")
-	b.read("One was not moved. The server does not answer.")
+	b.read("One was not moved. The server is not responding.")
 
 	// The session is over: the open page says so, and a drag does not pretend.
 	b.open(project)
@@ -64,7 +64,7 @@ func TestEdges_NothingIsLostAndNothingUntrueIsSaid(t *testing.T) {
 	b.gone("#ended")
 	b.gone(where)
 	b.drag("#tree .row[data-name=One] a", "#tree .row[data-name=Docs] a")
-	b.read("One moved to Docs.")
+	b.read("Moved One to Docs.")
 	b.see(where)
 
 	// A form in the dialog outlives the session, and comes back with what was typed.
@@ -119,10 +119,11 @@ func TestEdges_NothingIsLostAndNothingUntrueIsSaid(t *testing.T) {
 	b.arrive("My workspace")
 	other := startService(t)
 	b.open(other.SetupLink)
+	b.fill("[name=name]", "Ada")
 	b.fill("[name=email]", "ada@example.com")
 	b.fill("[name=password]", password)
 	b.fill("[name=again]", password)
-	b.click("=Finish the set-up")
+	b.click("=Finish setup")
 	b.arrive("My workspace")
 	b.open(s.URL + project)
 	b.arrive("By a program")

@@ -54,8 +54,8 @@ func TestForms_WhatIsWrongStandsAtItsField(t *testing.T) {
 	b.click("=New key")
 	b.fill("dialog [name=name]", "n8n")
 	ask[bool](b, "(() => { for (const box of document.querySelectorAll('dialog [name=scope]:checked')) box.click(); return true })()")
-	b.click("=Make the key")
-	b.atField("dialog fieldset.checks", "Choose at least one thing")
+	b.click("=Create key")
+	b.atField("dialog fieldset.checks", "Choose at least one permission")
 	b.save("phone-key-form-fault")
 	b.keys(kb.Escape)
 	b.gone("dialog[open]")
@@ -65,7 +65,7 @@ func TestForms_WhatIsWrongStandsAtItsField(t *testing.T) {
 	at, _ := ask[string](b, workspaceAddress)
 	b.open(at + "/documents/new")
 	b.fill("[name=title]", "   ")
-	b.click("=Add the document")
+	b.click("=Create document")
 	b.atField("[name=title]", "Title must not be empty")
 	b.fill("[name=title]", "Repaired")
 	b.keys(kb.Enter)
@@ -108,4 +108,18 @@ func (b *tab) stepsDone(n int) {
 	b.open("/")
 	b.arrive("My workspace")
 	b.until("the steps that are done", "document.querySelectorAll('.steps li').length === 5 && document.querySelectorAll('.steps li.done').length === "+fmt.Sprint(n))
+}
+
+// The first steps can be closed, and stay closed.
+func TestSteps_CanBeClosed(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	b.read("First steps")
+	b.click("=Close the first steps")
+	b.gone(".steps")
+	b.open("/")
+	b.arrive("My workspace")
+	b.gone(".steps")
+	b.picture("overview-without-steps")
 }

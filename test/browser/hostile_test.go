@@ -24,6 +24,9 @@ func vectors(t *testing.T, listener string) (text string, n int) {
 	var b strings.Builder
 	for part := range strings.SplitSeq("\n"+strings.ReplaceAll(strings.ToValidUTF8(string(file), "?"), "\x00", ""), "\n=== ") {
 		if name, vector, _ := strings.Cut(part, "\n"); name != "" {
+			if i := strings.LastIndex(vector, "<!--"); i >= 0 && !strings.Contains(vector[i:], "-->") {
+				vector += "\n\n-->" // else the comment hides all vectors up to the end of another one
+			}
 			fmt.Fprintf(&b, "\n\n## Vector %d\n\n%s", n, strings.ReplaceAll(vector, "{{L}}", listener))
 			n++
 		}

@@ -92,7 +92,7 @@ func TestJump_FromTheKeyboard(t *testing.T) {
 	b.jumpTo("new proj", "New project")
 	b.see("dialog [name=name]:focus")
 	b.keys("From the jump")
-	b.tabTo("=Make the project")
+	b.tabTo("=Create project")
 	b.keys(kb.Enter)
 	b.arrive("From the jump")
 
@@ -128,7 +128,7 @@ func TestJump_FromTheKeyboard(t *testing.T) {
 	// The server is down, or the session over: it is said.
 	b.silence()
 	b.jump()
-	b.read("The server does not answer.")
+	b.read("The server is not responding.")
 	b.open("/")
 	b.arrive("My workspace")
 	b.endSession()

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -71,15 +72,16 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 
 	// Move the project with the menu of its row, without a mouse. After the
 	// dialog, the focus is where it was.
-	b.tabTo("=Actions for the project Handbook")
-	b.keys(kb.Enter)
+	const row = "#tree .row[data-name=Handbook]"
+	b.tabTo(row)
+	b.do(chromedp.KeyEvent(kb.F10, chromedp.KeyModifiers(8)))
 	b.see("#row-menu a:focus")
 	b.keys(kb.ArrowDown + kb.Enter)
 	b.see("dialog select:focus")
 	b.shot("move")
 	b.keys(kb.Escape)
-	b.until("the focus back", find("=Actions for the project Handbook")+" === document.activeElement")
-	b.keys(kb.Enter)
+	b.until("the focus back", find(row)+" === document.activeElement")
+	b.do(chromedp.KeyEvent(kb.F10, chromedp.KeyModifiers(8)))
 	b.see("#row-menu a:focus")
 	b.keys(kb.ArrowDown + kb.Enter)
 	b.see("dialog select:focus")
@@ -94,10 +96,10 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.click("#row-menu .danger")
 	b.see("dialog .danger")
 	b.shot("document-delete")
-	b.click("=Delete the document")
+	b.click("=Delete document")
 	b.read("The document was deleted.")
 	b.read("3 documents")
-	b.clickAway("=Bring it back")
+	b.clickAway("=Restore")
 	b.read("4 documents")
 
 	// Delete a folder: the page says what will happen, and that happens.
@@ -107,7 +109,7 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.click("=Delete")
 	b.read("1 subfolder goes with it. 3 projects move to the top level. No document is deleted.")
 	b.shot("folder-delete")
-	b.click("=Delete the folder")
+	b.click("=Delete folder")
 	b.arrive("My workspace")
 	b.see("#tree .row[data-name='Release notes']")
 	b.gone("#tree .row[data-name='Mobile app']")
@@ -118,10 +120,10 @@ func TestConsole_TheOwnerAtWork(t *testing.T) {
 	b.click("=Delete")
 	b.read("4 documents stay, without a project.")
 	b.shot("project-delete")
-	b.click("=Delete the project")
+	b.click("=Delete project")
 	b.arrive("My workspace")
-	b.click("=4 documents in no project")
-	b.arrive("Documents in no project")
+	b.click("=4 documents without a project")
+	b.arrive("Documents without a project")
 	b.shot("documents")
 
 	b.phone()
@@ -148,10 +150,10 @@ func TestConsole_InvitingSomebody(t *testing.T) {
 	owner := setUp(t, s)
 	owner.click("=Members")
 	owner.arrive("Members")
-	owner.click("=Invite somebody")
+	owner.click("=Invite someone")
 	owner.fill("dialog [name=email]", "bob@example.com")
 	owner.shot("invite")
-	owner.click("=Make the link")
+	owner.click("=Create link")
 	owner.see(".secret code")
 	link, _ := ask[string](owner, "document.querySelector('.secret code').innerText")
 	owner.shot("invite-link")
@@ -239,16 +241,16 @@ func TestSettings_OfTwoWhoRenameTheSecondChooses(t *testing.T) {
 		tab.arrive("Settings")
 	}
 	other.fill("[name=name]", "Theirs")
-	other.click("=Save the name")
-	other.read("The workspace is renamed.")
+	other.click("=Save name")
+	other.read("Workspace renamed.")
 	b.fill("[name=name]", "Mine")
 	b.keys(kb.Enter)
-	b.read("Name: two values")
+	b.read("Name: choose a version")
 	b.picture("settings-two-values")
 	b.tabTo("[name=keep-name]:checked")
 	b.keys(kb.ArrowUp)
 	b.tabTo("[name=name]")
 	b.keys(kb.Enter)
-	b.read("The workspace is renamed.")
+	b.read("Workspace renamed.")
 	b.until("the saved name", "document.querySelector('[name=name]').value === 'Theirs'")
 }

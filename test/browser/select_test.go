@@ -32,16 +32,16 @@ func TestSelect_SeveralAtOnce(t *testing.T) {
 	// Ticked in the list, moved by the dialog, and moved back.
 	b.click("=Select One")
 	b.click("=Select Two")
-	b.read("2 are selected")
+	b.read("2 selected")
 	b.picture("selecting")
 	b.accessible("a page with a selection")
-	b.click("#selection button")
+	b.click("#selection button[type=submit]")
 	b.see("dialog select:focus")
 	b.shot("selection-move")
 	b.chooseFirst("dialog [name=to]")
 	b.tabTo("dialog .primary")
 	b.keys(kb.Enter)
-	b.read("2 projects moved to Docs.")
+	b.read("Moved 2 projects to Docs.")
 	b.until("the move", treeOrder+" === 'Three'")
 	b.gone("#selection")
 	b.shot("selection-done")
@@ -52,11 +52,11 @@ func TestSelect_SeveralAtOnce(t *testing.T) {
 	// Chosen in the tree by the keys.
 	ask[bool](b, "(() => { document.querySelector(`#tree .row[data-name=One]`).focus(); return true })()")
 	b.keys(" " + kb.ArrowDown + " ")
-	b.read("2 are selected")
+	b.read("2 selected")
 	b.until("the rows", "document.querySelectorAll('#tree [aria-selected=true]').length === 2")
 	b.accessible("the tree with a selection")
 	b.drag("#tree .row[data-name=One] a", "#tree .row[data-name=Docs] a")
-	b.read("2 projects moved to Docs.")
+	b.read("Moved 2 projects to Docs.")
 	b.click("#said button")
 	b.read("Undone.")
 	b.until("the move back", treeOrder+" === 'One Two Three'")
@@ -135,7 +135,7 @@ func TestSelect_DraggedBetweenTwoRows(t *testing.T) {
 	b.dragBefore("#tree .row[data-name=Two] a", "#tree .row[data-name=One]")
 	b.until("the order", treeOrder+" === 'Two One Three'")
 	s.arranged("project", "folder_id=null", "Two", "One", "Three")
-	b.undo("Two has another place.")
+	b.undo("Moved Two.")
 	b.until("the order before", treeOrder+" === 'One Three Two'")
 	if got := s.order("project", "folder_id=null"); got != before {
 		t.Errorf("undone it is %s, and was %s", got, before)
@@ -151,7 +151,7 @@ func TestSelect_DraggedBetweenTwoRows(t *testing.T) {
 	b.dragBefore("#tree .row[data-name=Inside] a", "#tree .row[data-name=Two]")
 	b.until("the order", treeOrder+" === 'Three Inside Two One'")
 	s.arranged("project", "folder_id=null", "Three", "Inside", "Two", "One")
-	b.undo("Inside has another place.")
+	b.undo("Moved Inside.")
 	b.until("the order before", treeOrder+" === 'Three Two One'")
 	s.arranged("project", "folder_id="+folder, "Inside")
 	s.arranged("project", "folder_id=null", "Three", "Two", "One")
@@ -160,7 +160,7 @@ func TestSelect_DraggedBetweenTwoRows(t *testing.T) {
 	b.dragBefore("#tree .row[data-name=Zoo] a", "#tree .row[data-name=Company]")
 	b.until("the order of the folders", treeFolders+" === 'Docs Zoo Company'")
 	s.arranged("folder", "parent_id=null&entity_type=project", "Docs", "Zoo", "Company")
-	b.undo("Zoo has another place.")
+	b.undo("Moved Zoo.")
 	b.until("the previous order", treeFolders+" === 'Docs Company Zoo'")
 }
 
@@ -200,11 +200,11 @@ func TestSelect_WithoutScripts(t *testing.T) {
 	b.open("/")
 	b.await("document.querySelector('[aria-label=\"Select One\"]')")
 	b.click("=Select One")
-	b.click("#selection button")
+	b.click("#selection button[type=submit]")
 	b.await("document.querySelector('h1')?.innerText === 'Move One'")
 	b.chooseFirst("[name=to]")
 	b.click("main button.primary")
-	b.await("document.body.innerText.includes('One moved to Docs.')")
+	b.await("document.body.innerText.includes('Moved One to Docs.')")
 	b.click("=Undo")
 	b.await("document.body.innerText.includes('Undone.')")
 }
@@ -221,4 +221,57 @@ func (b *tab) chooseFirst(selector string) {
 func (b *tab) alt(key string) {
 	b.t.Helper()
 	b.do(chromedp.KeyEvent(key, chromedp.KeyModifiers(1)))
+}
+
+// Boxes are ticked up to another one by a click with Shift, also with the keyboard, and all of them by a button.
+func TestSelect_UpToAnotherAndAll(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	for n := range 6 {
+		b.post("projects", map[string]string{"name": fmt.Sprint("Project ", n)})
+	}
+	b.open("/")
+	b.arrive("My workspace")
+	ticked := func(want string) {
+		t.Helper()
+		b.until("ticked "+want, `[...document.querySelectorAll("main .pickbox")].map((e) => e.checked ? 1 : 0).join("") === `+quote(want))
+	}
+	b.click("=Select Project 1")
+	b.read("Project 1 selected")
+	b.shiftClick("=Select Project 4")
+	ticked("011110")
+	b.read("4 selected")
+	if text, _ := ask[string](b, "getSelection().toString()"); text != "" {
+		t.Errorf("the click selected the text %q", text)
+	}
+	b.shiftClick("=Select Project 3") // it clears the boxes, as the one that is clicked
+	ticked("011000")
+	b.click("=Select all")
+	ticked("111111")
+	b.read("6 selected")
+	b.until("nothing left to select", "document.querySelector('[data-all]').hidden")
+	b.picture("selected-all")
+	b.accessible("a page with all selected")
+	b.click("=Clear")
+	ticked("000000")
+	b.until("the focus on the first box", "(() => { const e = document.querySelector('main .pickbox'); e.focus(); return document.activeElement === e })()")
+	b.keys(" ")
+	ticked("100000")
+	b.refreshed()
+	b.shiftClick("=Select Project 2")
+	ticked("111000")
+}
+
+// shiftClick clicks an element while Shift is held.
+func (b *tab) shiftClick(selector string) {
+	b.t.Helper()
+	x, y := b.middle(selector)
+	b.do(chromedp.MouseClickXY(x, y, chromedp.ButtonModifiers(8)))
+}
+
+// refreshed reads the page again, as a change of another person does.
+func (b *tab) refreshed() {
+	b.t.Helper()
+	b.until("the page read again", "(sheaf.refresh(), true)")
 }

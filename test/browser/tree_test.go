@@ -2,6 +2,7 @@ package browser
 
 import (
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -88,15 +89,15 @@ func TestTree_Documents(t *testing.T) {
 	// With the mouse: before, after, and below another one. Each is undone by one button.
 	b.dragBefore("#tree-documents .row[data-name=Contact] a", "#tree-documents .row[data-name=Guide]")
 	b.inOrder("Contact1 Guide1 Install2 Linux3 Configure2 Updates1")
-	b.undo("Contact moved.")
+	b.undo("Moved Contact.")
 	b.inOrder("Guide1 Install2 Linux3 Configure2 Updates1 Contact1")
 	b.dragBehind("#tree-documents .row[data-name=Updates] a", "#tree-documents .row[data-name=Linux]")
 	b.inOrder("Guide1 Install2 Linux3 Updates3 Configure2 Contact1")
-	b.undo("Updates moved.")
+	b.undo("Moved Updates.")
 	b.inOrder("Guide1 Install2 Linux3 Configure2 Updates1 Contact1")
 	b.drag("#tree-documents .row[data-name=Install] a", "#tree-documents .row[data-name=Contact]")
 	b.inOrder("Guide1 Configure2 Updates1 Contact1 Install2 Linux3")
-	b.undo("Install moved.")
+	b.undo("Moved Install.")
 	b.inOrder("Guide1 Install2 Linux3 Configure2 Updates1 Contact1")
 	// The place is visible before the button is let go, and Escape leaves everything as it is.
 	b.hold("#tree-documents .row[data-name=Contact] a", "#tree-documents .row[data-name=Configure]", 0.1)
@@ -137,7 +138,7 @@ func TestTree_Documents(t *testing.T) {
 	b.says("Before Configure, below Guide.")
 	b.keys(kb.Enter)
 	b.inOrder("Guide1 Install2 Linux3 Contact2 Configure2 Updates1")
-	b.says("Contact moved.")
+	b.says("Moved Contact.")
 	b.until("the focus on it", "document.activeElement.dataset.name === 'Contact'")
 	b.ctrl("z")
 	b.inOrder("Guide1 Install2 Linux3 Configure2 Updates1 Contact1")
@@ -148,7 +149,7 @@ func TestTree_Documents(t *testing.T) {
 	b.at("Updates")
 	b.alt(kb.ArrowUp)
 	b.inOrder("Updates1 Guide1 Install2 Linux3 Configure2 Contact1")
-	b.undo("Updates moved.")
+	b.undo("Moved Updates.")
 	b.inOrder("Guide1 Install2 Linux3 Configure2 Updates1 Contact1")
 	// A closed document is opened on the way. What cannot be is said in a sentence.
 	b.click("#tree-documents .row[data-name=Guide] .twist")
@@ -160,7 +161,7 @@ func TestTree_Documents(t *testing.T) {
 	b.says("Before Install, below Guide.")
 	b.keys(kb.Enter)
 	b.inOrder("Guide1 Contact2 Install2 Linux3 Configure2 Updates1")
-	b.undo("Contact moved.")
+	b.undo("Moved Contact.")
 	b.inOrder("Guide1 Install2 Linux3 Configure2 Updates1 Contact1")
 
 	// Several at once: below another one by the mouse, and into another project by the dialog.
@@ -168,11 +169,11 @@ func TestTree_Documents(t *testing.T) {
 	b.keys(" ")
 	b.at("Contact")
 	b.keys(" ")
-	b.read("2 are selected")
+	b.read("2 selected")
 	b.until("their boxes", "document.querySelectorAll('#tree-documents input:checked').length === 2")
 	b.drag("#tree-documents .row[data-name=Contact] a", "#tree-documents .row[data-name=Updates]")
 	b.inOrder("Guide1 Install2 Linux3 Updates1 Configure2 Contact2")
-	b.undo("2 documents moved.")
+	b.undo("Moved 2 documents.")
 	b.inOrder("Guide1 Install2 Linux3 Configure2 Updates1 Contact1")
 	b.at("Configure")
 	b.keys(" ")
@@ -183,18 +184,18 @@ func TestTree_Documents(t *testing.T) {
 	b.says("Before Guide, on the first level of this tree.")
 	b.keys(kb.Enter)
 	b.inOrder("Configure1 Contact1 Guide1 Install2 Linux3 Updates1")
-	b.undo("2 documents moved.")
+	b.undo("Moved 2 documents.")
 	b.inOrder("Guide1 Install2 Linux3 Configure2 Updates1 Contact1")
 	b.click("=Select Guide")
 	b.click("=Select Updates")
-	b.click("#selection button")
+	b.click("#selection button[type=submit]")
 	b.see("dialog select:focus")
 	b.shot("selection-move-documents")
-	b.until("the places", "[...document.querySelectorAll('dialog select option')].map((o) => o.text.trim()).join() === 'No project,Handbook,Contact,Archive,Others: find them by name'")
+	b.until("the places", "[...document.querySelectorAll('dialog select option')].map((o) => o.text.trim()).join() === 'No project,Handbook,Contact,Archive,Search for others by name'")
 	b.keys("A") // chooses Archive
 	b.tabTo("dialog .primary")
 	b.keys(kb.Enter)
-	b.read("2 documents moved to Archive.")
+	b.read("Moved 2 documents to Archive.")
 	b.inOrder("Contact1")
 	b.click("#said [data-undo] button")
 	b.read("Undone.")
@@ -210,21 +211,21 @@ func TestTree_Documents(t *testing.T) {
 	b.see("#editor")
 	b.read("It goes below Install.")
 	b.fill("[name=title]", "Windows")
-	b.clickAway("=Add the document")
+	b.clickAway("=Create document")
 	b.arrive("Windows")
 	b.until("the documents above", "document.querySelector('.crumbs').innerText.includes('Install')")
 	b.click("=Move")
 	b.see("dialog select:focus")
 	b.until("where it is", "document.querySelector('dialog select').selectedOptions[0].text.trim() === 'Install'")
 	b.fill("dialog [data-find]", "Conf")
-	b.until("what is called so, and where it is", "[...document.querySelectorAll('dialog select option')].map((o) => o.text.trim() + (o.selected ? '*' : '')).join() === 'No project,Install*,Handbook / Guide / Configure,Others: find them by name'")
+	b.until("what is called so, and where it is", "[...document.querySelectorAll('dialog select option')].map((o) => o.text.trim() + (o.selected ? '*' : '')).join() === 'No project,Install*,Handbook / Guide / Configure,Search for others by name'")
 	b.fill("dialog [data-find]", " ")
 	b.until("all places", "document.querySelectorAll('dialog select option').length > 5")
 	b.tabTo("dialog select")
 	b.keys("H") // chooses Handbook
 	b.tabTo("dialog .primary")
 	b.keys(kb.Enter)
-	b.read("Windows moved to Handbook.")
+	b.read("Moved Windows to Handbook.")
 	b.until("the documents above", "!document.querySelector('.crumbs').innerText.includes('Install')")
 
 	// Deleted, the tree is one line of the trash, and comes back whole.
@@ -233,7 +234,7 @@ func TestTree_Documents(t *testing.T) {
 	b.click("=Actions for the document Guide")
 	b.click("#row-menu .danger")
 	b.read("The document and everything below it move to the trash")
-	b.click("=Delete the document")
+	b.click("=Delete document")
 	b.inOrder("Updates1 Contact1 Windows1")
 	b.open(home + "trash")
 	b.read("with 3 documents below it")
@@ -260,4 +261,83 @@ func TestTree_Documents(t *testing.T) {
 	b.await("document.querySelector('h1')?.innerText === 'Guide'")
 	b.click("#tree-documents .row[data-name=Configure] > a")
 	b.await("document.querySelector('h1')?.innerText === 'Configure' && document.querySelector('.crumbs').innerText.includes('Guide')")
+}
+
+// A tree is one stop of Tab. Inside it, letters find a row by its name, and Shift-F10 opens the menu of a row.
+func TestTree_OneStopOfTabAndLetters(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	docs := b.post("folders", map[string]string{"name": "Docs", "type": "project"})
+	b.post("folders", map[string]string{"name": "Design", "type": "project"})
+	b.post("projects", map[string]string{"name": "Inside", "in": docs})
+	b.post("projects", map[string]string{"name": "Mail"})
+	b.post("projects", map[string]string{"name": "Map of the sea"})
+	handbook := b.post("projects", map[string]string{"name": "Handbook"})
+	for _, title := range []string{"Guide", "Glossary", "Manual"} {
+		b.post("documents", map[string]string{"title": title, "project": handbook})
+	}
+	b.open("/")
+	b.arrive("My workspace")
+	const at = "document.activeElement.dataset.name"
+	focus := func(name string) {
+		t.Helper()
+		b.until("the focus on "+name, at+" === "+quote(name)+" && document.activeElement.tabIndex === 0")
+	}
+	stops := func(tree string) {
+		t.Helper()
+		b.until("one stop in "+tree, "[...document.querySelectorAll("+quote(tree+" *")+")].filter((e) => e.tabIndex === 0 && e.checkVisibility()).length === 1")
+	}
+	forget := func() { time.Sleep(1100 * time.Millisecond) } // letters belong together if they come within a second
+	b.until("the tree", "document.querySelector('#tree-projects [role=treeitem]')")
+	stops("#tree-projects")
+	b.until("the first row", "(() => { document.querySelector('#tree-projects [tabindex=\"0\"]').focus(); return true })()")
+	first, _ := ask[string](b, at)
+	b.keys("m")
+	focus("Mail")
+	forget()
+	b.keys("map o") // with a space, which selects nothing here
+	focus("Map of the sea")
+	b.gone("#selection")
+	forget()
+	b.keys("d")
+	b.until("a row with D", at+".startsWith('D')")
+	one, _ := ask[string](b, at)
+	b.keys("d") // one letter again and again goes on
+	b.until("the other row with D", at+".startsWith('D') && "+at+" !== "+quote(one))
+	stops("#tree-projects")
+	b.keys(kb.Home)
+	focus(first)
+	b.keys(kb.End)
+	b.until("the last row", at+" !== "+quote(first))
+
+	// Closing a folder around the focus keeps a stop.
+	b.until("the folder", "(() => { const e = document.querySelector('#tree-projects [data-name=Docs]'); e.focus(); return document.activeElement === e })()")
+	b.keys(kb.ArrowRight)
+	b.until("the folder open", "document.activeElement.ariaExpanded === 'true'")
+	b.keys(kb.ArrowRight)
+	focus("Inside")
+	b.click("#tree .row[data-name=Docs] .twist")
+	stops("#tree-projects")
+
+	// The menu of a row, and back to the row.
+	b.until("the row", "(() => { const e = document.querySelector('#tree-projects [data-name=Handbook]'); e.focus(); return document.activeElement === e })()")
+	b.do(chromedp.KeyEvent(kb.F10, chromedp.KeyModifiers(8)))
+	b.until("the menu", "document.querySelector('#row-menu:popover-open a') === document.activeElement")
+	b.keys(kb.Escape)
+	focus("Handbook")
+	b.accessible("the tree after its menu")
+
+	// In the tree of documents M picks a row up, unless it continues a name.
+	b.click("#tree .row[data-name=Handbook] a")
+	b.arrive("Handbook")
+	stops("#tree-documents")
+	b.at("Guide")
+	b.keys("g")
+	focus("Glossary")
+	forget()
+	b.keys("m")
+	b.says("Glossary is picked up.")
+	b.keys(kb.Escape)
+	b.picture("tree-keys")
 }

@@ -173,7 +173,7 @@ func (m *model) leavesUp(f *thing) []*thing {
 }
 
 // deleteFolder removes the tree from its leaves up. The contract leaves the order of the events open; that of both
-// engines is: level by level from below, a folder's projects before it.
+// engines is: level by level from below, a folder's shares and projects before it.
 func (m *model) deleteFolder(c *call) answer {
 	f := find(m.folders, c.id)
 	if f == nil {
@@ -184,6 +184,7 @@ func (m *model) deleteFolder(c *call) answer {
 	}
 	for _, x := range m.leavesUp(f) {
 		last := m.show("folder", x) // as it was
+		m.unshareResource(x.id)
 		in := m.projectsIn(x.id)
 		if len(in) > 0 {
 			m.step = m.together()

@@ -68,7 +68,7 @@ func (m *model) addKey(name string, scopes []string, expires *time.Time) *key {
 	for i, s := range scopes {
 		listed[i] = s
 	}
-	k.shown = record{"id": k.id, "name": name, "prefix": m.symbol("prefix"), "scopes": listed, "user_id": "{u1}",
+	k.shown = record{"id": k.id, "name": name, "prefix": m.symbol("prefix"), "scopes": listed, "restricted_to": nil, "user_id": "{u1}", "owner": "user",
 		"expires_at": nil, "last_used_at": nil, "created_at": stamp(m.now)}
 	if expires != nil {
 		k.shown["expires_at"] = stamp(*expires)

@@ -16,7 +16,7 @@ func init() {
 	handle("GET", "/api/v1/shares/{}", operation{need: sharesRead, act: (*model).getShare})
 	handle("PATCH", "/api/v1/shares/{}", operation{need: publish, fields: fields, some: true, act: (*model).changeShare})
 	handle("DELETE", "/api/v1/shares/{}", operation{need: []string{"shares:write"}, act: (*model).deleteShare})
-	more, moreTypes := rules{"resource_type": is("document", "project"), "resource_id": isIDValue}, rules{"resource_type": orNull(isText), "resource_id": orNull(isIDValue)}
+	more, moreTypes := rules{"resource_type": is("document", "project", "folder"), "resource_id": isIDValue}, rules{"resource_type": orNull(isText), "resource_id": orNull(isIDValue)}
 	for name := range fields {
 		more[name], moreTypes[name] = fields[name], types[name]
 	}
@@ -30,9 +30,9 @@ func isText(v any) bool {
 	return ok && !strings.Contains(s, "\x00")
 }
 
-// mayPublish requires the scope to read projects for sharing one (D110, D121).
+// mayPublish requires the scope to read projects for sharing one, or a folder (D110, D121, D185a).
 func (m *model) mayPublish(c *call) answer {
-	if c.in["resource_type"] == "project" && !slices.Contains(c.key.scopes, "projects:read") {
+	if c.in["resource_type"] != "document" && !slices.Contains(c.key.scopes, "projects:read") {
 		return forbidden
 	}
 	return answer{}
@@ -58,15 +58,13 @@ func (m *model) ended(expires any) bool {
 }
 
 func (m *model) createShare(c *call) answer {
-	things := m.documents
-	if c.in["resource_type"] == "project" {
-		things = m.projects
-	}
+	things := map[any][]*thing{"document": m.documents, "project": m.projects, "folder": m.folders}[c.in["resource_type"]]
 	branding, _ := c.in["branding_id"].(string)
+	of := find(things, c.in["resource_id"].(string))
 	switch {
-	case find(things, c.in["resource_id"].(string)) == nil, branding != "" && find(m.brandings, branding) == nil:
+	case of == nil, branding != "" && find(m.brandings, branding) == nil:
 		return notFound
-	case m.ended(c.in["expires_at"]):
+	case of.own["entity_type"] == "branding", m.ended(c.in["expires_at"]):
 		return invalid
 	}
 	own := record{"branding_id": nil, "listed": false, "expires_at": nil, "views": 0.0, "last_viewed_at": nil, "has_password": false, "url": m.symbol("link"),
@@ -106,7 +104,7 @@ func (m *model) changeShare(c *call) answer {
 	if s == nil {
 		return notFound
 	}
-	if s.own["resource_type"] == "project" && !slices.Contains(c.key.scopes, "projects:read") {
+	if s.own["resource_type"] != "document" && !slices.Contains(c.key.scopes, "projects:read") {
 		return forbidden
 	}
 	fields := shareFields(c.in)
@@ -199,8 +197,11 @@ func (r *run) stepShare(what string) bool {
 		if r.chance("of a project", 3) {
 			body["resource_type"], body["resource_id"] = "project", r.reference(r.m.projects, "{xp1}")()
 		}
+		if r.chance("of a folder", 4) {
+			body["resource_type"], body["resource_id"] = "folder", r.reference(r.m.folders, "{xf1}")()
+		}
 		if r.chance("of something else", 20) {
-			body["resource_type"] = draw[any](r, "resource_type", "folder", nil, 5.0)
+			body["resource_type"] = draw[any](r, "resource_type", "branding", nil, 5.0)
 		}
 		r.post("/api/v1/shares", body)
 	case "change share":
@@ -210,7 +211,7 @@ func (r *run) stepShare(what string) bool {
 	case "get share":
 		r.get(path())
 	case "list shares":
-		r.get("/api/v1/shares", r.parameters(map[string][]string{"resource_id": r.filter(slices.Concat(r.m.documents, r.m.projects))[1:]})...)
+		r.get("/api/v1/shares", r.parameters(map[string][]string{"resource_id": r.filter(slices.Concat(r.m.documents, r.m.projects, r.m.folders))[1:]})...)
 	default:
 		return false
 	}

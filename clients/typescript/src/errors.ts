@@ -94,6 +94,7 @@ const classes: Record<string, typeof Refused> = {
 	SHARE_LIMIT_REACHED: LimitReached,
 	QUOTA_REACHED: LimitReached,
 	UPLOAD_LIMIT_REACHED: LimitReached,
+	RESTRICTION_LIMIT_REACHED: LimitReached,
 	NOT_FOUND: NotFound,
 	CONFLICT: Conflict,
 	IDEMPOTENCY_CONFLICT: IdempotencyConflict,

@@ -44,7 +44,7 @@
       if (answer.ok && !answer.headers.get("HX-Redirect")) return answer;
       say(failed + " " + await words(answer));
     } catch (_) {
-      say(failed + " The server does not answer. Try again in a moment.");
+      say(failed + " The server is not responding. Try again in a moment.");
     }
     return null;
   };
@@ -64,7 +64,7 @@
   const here = () => location.pathname.slice(ended.dataset.base.length) + location.search;
   on("click", "[data-sign-in-here]", signIn);
 
-  // Light or dark.
+  // Switch between light and dark.
   on("click", "[data-theme-toggle]", () => {
     const root = document.documentElement;
     const dark = (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
@@ -214,15 +214,15 @@
     history.replaceState(history.state, "", address);
   }
 
-  // Colours and icons of forms.
-  on("input", "[data-custom-colour]", (_, custom) => {
+  // Colors and icons of forms.
+  on("input", "[data-custom-color]", (_, custom) => {
     const set = custom.closest("fieldset");
     let own = $("input[data-own]", set);
     if (!own) {
       own = Object.assign(document.createElement("input"), { type: "radio", name: "color" });
       own.dataset.own = "";
       own.className = "sr";
-      own.setAttribute("aria-label", "Another colour");
+      own.setAttribute("aria-label", "Custom color");
       custom.parentElement.append(own);
     }
     own.value = custom.value;
@@ -270,13 +270,13 @@
       const text = await answer.text();
       if (input.value === asked) select.innerHTML = text;
     } catch (_) {
-      say("The server does not answer. Try again in a moment.");
+      say("The server is not responding. Try again in a moment.");
     }
   };
 
   document.addEventListener("htmx:afterSwap", (e) => times(e.detail.target));
   document.addEventListener("sheaf:added", (e) => times(e.target));
-  document.addEventListener("htmx:sendError", () => say("The server does not answer. The change may not have been made. Try again in a moment."));
+  document.addEventListener("htmx:sendError", () => say("The server is not responding. The change may not have been made. Try again in a moment."));
   // The sign-in form is shown only in the dialog.
   document.addEventListener("htmx:beforeSwap", (e) => {
     if (e.detail.xhr.status !== 401 || e.detail.target === body) return;

@@ -1,18 +1,47 @@
-// The editor: a preview by the server, Ctrl-S, and unsaved text that survives
-// a reload. Without this script the form is sent like any other.
+// The form of a document: a preview by the server, Ctrl-S, and unsaved text that survives
+// a reload. The text is written in the editor that codemirror.js puts in the place of the text area.
+// Without that script it is written in the text area, and without this one the form is sent like any other.
 (() => {
   "use strict";
   const form = document.getElementById("editor");
-  const text = form.elements.content, revision = form.elements.revision;
+  const area = form.elements.content, revision = form.elements.revision;
   const say = (words) => { form.querySelector("[data-state]").textContent = words; };
-  const typed = ["title", "description", "content", "project"].map((name) => form.elements[name]);
+
+  // The documents for a link, which the server finds.
+  const documents = async (parameters, signal) => {
+    const address = new URL(form.dataset.links, location.href);
+    for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value);
+    const answer = await fetch(address, { headers: { "HX-Request": "true" }, signal });
+    if (!answer.ok) return [];
+    const list = new DOMParser().parseFromString(await answer.text(), "text/html");
+    return [...list.querySelectorAll("li")].map((e) => ({ id: e.dataset.id, title: e.textContent, path: e.dataset.path }));
+  };
+  const text = window.sheafEditor ? window.sheafEditor(area, {
+    changed: () => { if (!settling) settling = setTimeout(settle, 300); soon(); },
+    files: form.dataset.upload ? (files) => files.forEach((file) => insert(file)) : null,
+    find: (q, signal) => documents({ q }, signal),
+    resolve: async (address) => (await documents({ address }))[0] || null,
+  }) : null;
+  const typed = ["title", "description", "content", "project"].map((name) => (name === "content" && text) || form.elements[name]);
+
+  // What a change of a long text needs is done a moment later, once for all keys of that moment.
+  let settling = 0;
+  const settle = () => {
+    clearTimeout(settling);
+    settling = 0;
+    if (text) area.value = text.value;
+    keep();
+    state();
+    count();
+  };
 
   // The values that the server sent, not those that were typed before this script ran or that the
   // browser restored. A refused form is unsaved from the start.
   const sentValue = (field) => field.options
     ? ([...field.options].find((o) => o.defaultSelected) || field.options[0] || { value: "" }).value
-    : field.defaultValue.replace(/\r\n?/g, "\n");
+    : (field === text ? area : field).defaultValue.replace(/\r\n?/g, "\n");
   const stored = form.hasAttribute("data-typed") ? null : JSON.stringify(typed.map(sentValue));
+  const content = () => (text || area).value;
   const now = () => JSON.stringify(typed.map((field) => field.value));
   let saved = stored;
   let newest = revision ? Number(revision.value) : 0; // the newest revision that this page showed or announced
@@ -46,8 +75,8 @@
     if (typed[3].selectedIndex < 0) typed[3].append(new Option(found.project, found.values[3], false, true)); // beyond the list
     if (Array.isArray(found.was) && found.was.length === was.length) was.forEach((field, i) => { field.value = found.was[i]; });
     if (revision) revision.value = began;
-    kept.querySelector("span").textContent = "Your unsaved text is back." +
-      (older ? " The document was saved by somebody since: when you save, you see both." : "");
+    kept.querySelector("span").textContent = "Restored your unsaved changes." +
+      (older ? " Someone has saved the document since. When you save, you see both texts." : "");
     kept.hidden = false;
   };
   form.querySelector("[data-discard]").addEventListener("click", () => { forget(); saved = now(); location.reload(); });
@@ -56,78 +85,109 @@
 
   // The preview: one request at a time, and the next when the person pauses.
   const pane = form.querySelector("[data-preview-pane]"), prose = pane.querySelector(".prose");
-  let pause, asking = false, shown = null;
+  let pause, asking = false, shown = null, follow = () => {};
   const preview = async () => {
-    if (asking || shown === text.value) return;
+    const asked = content();
+    if (asking || shown === asked) return;
     asking = true;
-    const asked = text.value;
-    let why = "the server does not answer";
+    let why = "the server is not responding";
     try {
       const answer = await fetch(form.dataset.preview, { method: "POST", headers: { "HX-Request": "true" }, body: new URLSearchParams({ content: asked }) });
-      if (answer.ok) { prose.innerHTML = await answer.text(); shown = asked; why = ""; }
+      if (answer.ok) { prose.innerHTML = await answer.text(); shown = asked; why = ""; follow(); }
       else if (answer.status === 401) why = "you are signed out";
       else if (answer.status < 500) why = "the server refuses it";
     } catch (_) {}
     pane.querySelector("[data-stale]").textContent = why && "not of the present text: " + why;
     asking = false;
-    if (shown === asked && text.value !== asked) soon();
+    if (shown === asked && content() !== asked) soon();
   };
   const soon = () => { clearTimeout(pause); pause = setTimeout(preview, 300); };
   pane.hidden = false;
 
+  // The number of words of the text.
+  const words = form.querySelector("[data-words]");
+  const count = () => {
+    const n = (content().match(/[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu) || []).length;
+    words.textContent = n.toLocaleString("en") + (n === 1 ? " word" : " words");
+  };
+
   // Pictures and files that are pasted, dropped or chosen are uploaded, and their Markdown is inserted.
   // A placeholder is replaced after the upload, wherever it is in the text then.
   const chooser = form.querySelector("[data-insert]");
-  const replace = (old, fresh) => {
-    const at = text.value.indexOf(old);
-    if (at < 0) return;
-    const caret = text.selectionStart + (text.selectionStart > at ? fresh.length - old.length : 0);
-    text.setRangeText(fresh, at, at + old.length);
-    text.setSelectionRange(caret, caret);
-    text.dispatchEvent(new Event("input", { bubbles: true }));
-  };
   let uploads = 0;
   const insert = async (file) => {
-    const name = file.name || "picture.png", stand = `![Uploading ${name} ${++uploads}…]()`;
-    text.setRangeText(stand, text.selectionStart, text.selectionEnd, "end");
-    text.dispatchEvent(new Event("input", { bubbles: true }));
+    const name = file.name || "picture.png", stand = `![Uploading ${name.replace(/[\[\]\\]/g, "")} ${++uploads}…]()`;
+    text.insert(stand);
     try {
       const card = await window.sheafUpload(form.dataset.upload, file, (part) => say(`Uploading ${name}: ${Math.round(100 * part)} %`));
-      replace(stand, card.dataset.markdown);
+      text.swap(stand, card.dataset.markdown);
+      settle();
     } catch (why) {
-      replace(stand, "");
+      text.swap(stand, "");
+      settle();
       say(`${name} was not uploaded. ${why.message}`);
     }
   };
-  if (form.dataset.upload) {
-    const brought = (data) => [...(data ? data.files : [])];
-    text.addEventListener("paste", (e) => {
-      const files = brought(e.clipboardData);
-      if (!files.length) return;
-      e.preventDefault();
-      files.forEach(insert);
-    });
-    text.addEventListener("dragover", (e) => { if ([...e.dataTransfer.types].includes("Files")) e.preventDefault(); });
-    text.addEventListener("drop", (e) => {
-      const files = brought(e.dataTransfer);
-      if (!files.length) return;
-      e.preventDefault();
-      files.forEach(insert);
-    });
+  if (text && form.dataset.upload) {
     chooser.closest("label").hidden = false;
-    chooser.addEventListener("change", () => { brought(chooser).forEach(insert); chooser.value = ""; text.focus(); });
+    chooser.addEventListener("change", () => { [...chooser.files].forEach((file) => insert(file)); chooser.value = ""; text.focus(); });
+  }
+
+  // The buttons above the text. Tab reaches one of them, and the arrow keys the others.
+  const bar = form.querySelector("[data-toolbar]"), outline = form.querySelector("[data-outline]"), panes = form.querySelector(".panes");
+  const buttons = () => [...bar.querySelectorAll("button")].filter((b) => b.checkVisibility());
+  const rove = (to) => { for (const b of bar.querySelectorAll("button")) b.tabIndex = b === to ? 0 : -1; };
+  const fillOutline = () => {
+    const found = text.outline().slice(0, 1000);
+    outline.replaceChildren(...found.map((h) => {
+      const b = Object.assign(document.createElement("button"), { type: "button", textContent: h.text || "(empty)", title: h.text, dir: "auto" });
+      b.dataset.level = h.level;
+      b.addEventListener("click", () => { outline.hidePopover(); show("text"); text.jump(h.at); });
+      return b;
+    }));
+    if (!found.length) outline.append(Object.assign(document.createElement("p"), { className: "muted", textContent: "The text has no headings yet." }));
+  };
+  const show = (what) => {
+    panes.dataset.shows = what;
+    for (const b of bar.querySelectorAll("[data-show]")) b.ariaPressed = String(b.dataset.show === what);
+    follow();
+  };
+  if (text) {
+    bar.hidden = false;
+    form.querySelector("[data-writing]").dataset.scripted = "";
+    rove(buttons()[0]);
+    bar.addEventListener("click", (e) => {
+      const button = e.target.closest("button");
+      if (!button) return;
+      rove(button);
+      if (button.dataset.act) text.act(button.dataset.act);
+      if (button.dataset.show) show(button.dataset.show);
+    });
+    bar.addEventListener("keydown", (e) => {
+      const all = buttons(), at = all.indexOf(document.activeElement);
+      const to = { ArrowRight: all[(at + 1) % all.length], ArrowLeft: all.at(at - 1), Home: all[0], End: all.at(-1) }[e.key];
+      if (at < 0 || !to) return;
+      e.preventDefault();
+      rove(to);
+      to.focus();
+    });
+    outline.addEventListener("beforetoggle", (e) => { if (e.newState === "open") fillOutline(); });
+    follow = text.scrollWith(pane.querySelector(".sheet"));
   }
 
   const state = () => say(now() === saved ? "Ctrl-S saves." : "Not saved. Ctrl-S saves.");
-  form.addEventListener("input", () => { keep(); state(); soon(); });
-  form.addEventListener("change", () => { keep(); state(); });
-  addEventListener("pagehide", keep);
+  // What is typed within the editor is reported by it, not by events of the form.
+  const ours = (e) => text && text.dom.contains(e.target);
+  form.addEventListener("input", (e) => { if (!ours(e)) { settle(); soon(); } });
+  form.addEventListener("change", (e) => { if (!ours(e)) settle(); });
+  form.addEventListener("formdata", (e) => { if (text) e.formData.set("content", text.value); });
+  addEventListener("pagehide", settle);
 
   // The page after a save deletes the stored text.
   let leaving = false;
   form.addEventListener("submit", () => {
     leaving = true;
-    keep();
+    settle();
     try { sessionStorage.setItem("saving", JSON.stringify(drafts())); } catch (_) {}
   });
   addEventListener("pageshow", () => { leaving = false; });
@@ -163,7 +223,7 @@
       keep();
       say(now() === sent ? "Saved." : "Not saved. Ctrl-S saves.");
     } else if (answer && answer.status >= 400 && answer.status < 500) form.requestSubmit();
-    else say("Not saved: the server does not answer. Your text is kept here; try again in a moment.");
+    else say("Not saved: the server is not responding. Your text is kept here; try again in a moment.");
   };
   document.addEventListener("keydown", (e) => {
     if (e.key.toLowerCase() !== "s" || !(e.ctrlKey || e.metaKey) || e.altKey || e.shiftKey) return;
@@ -184,5 +244,6 @@
   if (stored !== null && now() === stored) restore();
   else keep();
   state();
+  count();
   preview();
 })();

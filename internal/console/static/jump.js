@@ -38,7 +38,7 @@
     list.scrollTop = 0;
     choose(options()[0]);
     const count = options().length;
-    said.textContent = count === 1 ? "1 choice" : count + " choices";
+    said.textContent = count === 1 ? "1 result" : count + " results";
     if (go) enter();
   };
   const read = async (address) => {
@@ -48,7 +48,7 @@
       if (answer.ok) return await answer.text();
       fault(await words(answer));
     } catch (_) {
-      fault("The server does not answer. Try again in a moment.");
+      fault("The server is not responding. Try again in a moment.");
     }
     return null;
   };

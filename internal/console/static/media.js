@@ -11,7 +11,7 @@
     x.setRequestHeader("HX-Request", "true");
     x.setRequestHeader("Content-Type", file.type || "application/octet-stream");
     x.upload.onprogress = (e) => { if (e.lengthComputable) progress(e.loaded / e.total); };
-    x.onerror = () => failed(new Error("The server does not answer, and nothing was kept. Try again in a moment."));
+    x.onerror = () => failed(new Error("The server is not responding, and nothing was kept. Try again in a moment."));
     x.onload = () => {
       const page = new DOMParser().parseFromString(x.responseText, "text/html");
       const card = page.querySelector("[data-markdown]");

@@ -22,14 +22,31 @@
       const item = itemOf(row), yes = String(chosen.has(item));
       if (item && row.ariaSelected !== yes) row.ariaSelected = yes;
     }
-    const says = chosen.size === 1 ? [...chosen.values()][0] + " is selected" : chosen.size + " are selected", text = $("[data-selected]", bar);
+    const says = chosen.size === 1 ? [...chosen.values()][0] + " selected" : chosen.size + " selected", text = $("[data-selected]", bar);
     if (text.textContent !== says) text.textContent = says;
     if (bar.hidden !== !chosen.size) bar.hidden = !chosen.size;
+    const rest = $("[data-all]", bar), whole = visible().every((box) => box.checked);
+    if (rest.hidden !== whole) rest.hidden = whole;
     if (document.body.classList.contains("selecting") !== chosen.size > 0) document.body.classList.toggle("selecting");
   };
   const set = (item, name, yes) => { if (yes) chosen.set(item, name); else chosen.delete(item); };
   const clear = () => { chosen.clear(); show(); };
-  on("change", "input[name=item][form=selection]", (_, box) => { set(box.value, box.dataset.name, box.checked); show(); });
+  // A click with Shift ticks or clears all boxes from the one before to this one. The page can have been
+  // reloaded since, so the box before is found by its value.
+  let before = null, several = false;
+  const visible = () => boxes().filter((box) => box.checkVisibility());
+  const upTo = (box) => {
+    const all = visible(), from = all.findIndex((one) => one.value === before), end = all.indexOf(box);
+    return several && from >= 0 ? all.slice(Math.min(from, end), Math.max(from, end) + 1) : [box];
+  };
+  on("mousedown", "input[name=item][form=selection]", (e) => { if (e.shiftKey) e.preventDefault(); }); // no text is selected
+  on("click", "input[name=item][form=selection]", (e) => { several = e.shiftKey; });
+  on("change", "input[name=item][form=selection]", (_, box) => {
+    for (const one of upTo(box)) set(one.value, one.dataset.name, box.checked);
+    before = box.value;
+    show();
+  });
+  on("click", "[data-all]", () => { for (const box of visible()) set(box.value, box.dataset.name, true); show(); });
   on("click", "[data-clear]", clear);
   $("[data-clear]", bar).hidden = false;
 
@@ -51,7 +68,7 @@
   }, true);
   on("keydown", ".tree .row[role=treeitem][data-move]", (e, row) => {
     if (e.target !== row) return;
-    if (e.key === " ") { e.preventDefault(); toggle(row); }
+    if (e.key === " " && !e.defaultPrevented) { e.preventDefault(); toggle(row); }
     if (e.shiftKey && (e.key === "ArrowDown" || e.key === "ArrowUp")) {
       if (!last || !chosen.has(itemOf(row))) toggle(row);
       setTimeout(() => { if (document.activeElement.matches(".tree .row[data-move]")) range(document.activeElement); });

@@ -38,7 +38,10 @@
     if (!list) return;
     list.hidden = !open;
     twist.setAttribute("aria-expanded", String(open));
-    twist.closest(".row").ariaExpanded = String(open);
+    const row = twist.closest(".row"), within = !open && list.contains(document.activeElement);
+    row.ariaExpanded = String(open);
+    if (!open && row.closest("[role=tree]")) oneStop(row.closest("[role=tree]"));
+    if (within) row.focus();
   };
   const load = async (list, address) => {
     try {
@@ -49,7 +52,7 @@
       roles(document);
       return true;
     } catch (_) {
-      say("The server does not answer. Try again in a moment.");
+      say("The server is not responding. Try again in a moment.");
       return false;
     }
   };
@@ -75,7 +78,7 @@
       }
       for (const row of $$(".row:not([role])", tree)) dressRow(row);
       for (const rest of $$(".rest:not([role])", tree)) { rest.role = "none"; Object.assign($("a", rest), { role: "treeitem", tabIndex: -1 }); }
-      oneStop($$(".row", tree));
+      oneStop(tree);
     }
   };
   const dressRow = (row) => {
@@ -83,28 +86,51 @@
     item.role = "none";
     Object.assign(row, { role: "treeitem", ariaLabel: row.dataset.name, tabIndex: -1 });
     if (row.dataset.move && !row.dataset.kind.startsWith("branding")) row.ariaSelected = "false"; // it can be selected: select.js
-    if (row.dataset.move && row.dataset.kind === "document") row.setAttribute("aria-keyshortcuts", "M");
+    const keys = [...(row.dataset.move && row.dataset.kind === "document" ? ["M"] : []), ...($(".more", row) ? ["Shift+F10"] : [])];
+    if (keys.length) row.setAttribute("aria-keyshortcuts", keys.join(" "));
     row.ariaLevel = String(above ? Number(above.firstElementChild.ariaLevel) + 1 : 1);
-    for (const inner of $$("a:not(.more), .twist, input", row)) inner.tabIndex = -1;
+    for (const inner of $$("a, .twist, input", row)) inner.tabIndex = -1;
     if (!group) return;
     group.role = "group";
     if (!$(".twist", row).disabled) row.ariaExpanded = String(!group.hidden);
   };
-  const oneStop = (rows) => {
-    if (!rows.length) return;
-    const stops = rows.filter((row) => row.tabIndex === 0);
-    const stop = stops.find((row) => row === document.activeElement) || stops[0] || rows.find((row) => $("[aria-current]", row)) || rows[0];
-    for (const row of stops) if (row !== stop) row.tabIndex = -1;
+  // Tab stops once in a tree: at the row that had the focus last, or else at the current one. A row in a
+  // closed folder cannot be the stop.
+  const oneStop = (tree) => {
+    const all = $$("[role=treeitem]", tree), open = all.filter((one) => !one.closest("ul[hidden]"));
+    if (!open.length) return;
+    const stops = all.filter((one) => one.tabIndex === 0), may = stops.filter((one) => open.includes(one));
+    const stop = may.find((one) => one === document.activeElement) || may[0] || open.find((one) => $("[aria-current]", one)) || open[0];
+    for (const one of stops) if (one !== stop) one.tabIndex = -1;
     if (stop.tabIndex) stop.tabIndex = 0;
   };
+  // The row that has the focus is the stop, however it got the focus.
+  on("focusin", "[role=treeitem]", (e, row) => {
+    if (e.target !== row) return;
+    for (const one of $$("[role=treeitem][tabindex='0']", row.closest("[role=tree]"))) if (one !== row) one.tabIndex = -1;
+    row.tabIndex = 0;
+  });
   roles(document);
   sheaf.dress.push(roles);
   document.addEventListener("sheaf:fresh", (e) => { if ($("ul.tree", e.target)) roles(document); });
   keep(folders, [...new Set([...opened(folders), ...$$("#tree .twist[aria-expanded=true]").map((twist) => twist.getAttribute("aria-controls").slice(3))])].slice(-maxOpen));
 
-  // Keyboard: up and down through the visible rows, right into a folder, left out of it.
+  // Letters that are typed within a second of each other find the next row whose name begins with them. One
+  // letter again and again goes through the rows that begin with it. In the tree of documents, M alone
+  // picks a row up.
+  let typed = "", typedAt = 0;
+  const typing = (e) => typed && e.timeStamp - typedAt < 1000;
+  const byName = (e, shown, at) => {
+    typed = (typing(e) ? typed : "") + e.key.toLocaleLowerCase();
+    typedAt = e.timeStamp;
+    const again = [...typed].every((c) => c === typed[0]), wanted = again ? typed[0] : typed, from = again ? at + 1 : at;
+    const name = (one) => (one.dataset.name || one.textContent).trim().toLocaleLowerCase();
+    return [...shown.slice(from), ...shown.slice(0, from)].find((one) => name(one).startsWith(wanted));
+  };
+  // Keyboard: up and down through the visible rows, right into a folder, left out of it, Shift-F10 for the
+  // menu of the row.
   on("keydown", "[role=treeitem]", (e, row) => {
-    if (e.target !== row || e.altKey || e.ctrlKey || e.metaKey) return; // with Alt: select.js
+    if (e.target !== row || e.altKey || e.ctrlKey || e.metaKey || e.defaultPrevented) return; // with Alt: select.js
     const shown = $$("[role=treeitem]", row.closest("[role=tree]")).filter((one) => one.checkVisibility());
     const at = shown.indexOf(row), twist = $(".twist", row), open = row.ariaExpanded === "true";
     const above = row.parentElement.parentElement.closest("li");
@@ -117,12 +143,20 @@
       case "ArrowRight": if (open) to = shown[at + 1]; else if (row.ariaExpanded) twist.click(); break;
       case "ArrowLeft": if (open) twist.click(); else to = above && above.firstElementChild; break;
       case "Enter": ($("a", row) || row).click(); break;
-      default: return;
+      case "ContextMenu": case "F10": {
+        const menu = $("[data-menu]", row);
+        if (!menu || e.key === "F10" && !e.shiftKey) return;
+        menu.click();
+        rowMenu.openedBy = row; // a dialog that the menu opens leads back to the row
+        break;
+      }
+      default:
+        if ([...e.key].length !== 1 || e.key === " " && !typing(e)) return;
+        if (e.key.toLowerCase() === "m" && !typing(e) && row.matches(".documents .row[data-move]")) return; // below
+        to = byName(e, shown, at);
     }
     e.preventDefault();
     if (!to) return;
-    for (const one of shown) one.tabIndex = -1;
-    to.tabIndex = 0;
     to.focus();
   });
 
@@ -252,7 +286,7 @@
   const move = async (row, over) => {
     const name = row.dataset.name, to = over.dataset.dropName, several = sheaf.itemOf && sheaf.itemOf(row);
     const done = several ? await sheaf.moveRows(row, over) : await post(row.dataset.url + "/move", { [row.dataset.move]: over.dataset.drop }, `${name} was not moved.`);
-    if (done && !several) say(`${name} moved to ${to}.`);
+    if (done && !several) say(`Moved ${name} to ${to}.`);
     if (done && over.dataset.drop) await setOpen(over.dataset.drop, true);
     sheaf.refresh();
   };
@@ -307,7 +341,7 @@
     if (says) { say(says); sheaf.refreshLate(); } else putAt(row, spots[at]);
   };
   on("keydown", ".documents .row[data-move]", (e, row) => {
-    if (e.target === row && e.key.toLowerCase() === "m" && !e.altKey && !e.ctrlKey && !e.metaKey && !carried && sheaf.put) { e.preventDefault(); pickUp(row); }
+    if (e.target === row && !e.defaultPrevented && e.key.toLowerCase() === "m" && !e.altKey && !e.ctrlKey && !e.metaKey && !carried && sheaf.put) { e.preventDefault(); pickUp(row); }
   });
   addEventListener("keydown", async (e) => {
     if (!carried || e.altKey || e.ctrlKey || e.metaKey) return;

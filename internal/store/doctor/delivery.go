@@ -112,14 +112,16 @@ FROM attempts a
 WHERE a.ws = $1
   AND (a.number < 2 OR NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.ws = a.ws AND d.sub = a.sub AND d.number = a.event))`},
 
-	// A subscription has a delivery of every event that it wants, except events about itself. A subscription
-	// with a filter is not checked, because the former places of records are not stored.
+	// A subscription has a delivery of every event that it wants, except events about itself. If it is restricted,
+	// these are events in the log of the restriction. A subscription with a filter is not checked, because the former places of records are not stored.
 	{name: "delivery lost", args: func(p *patient) []any { return []any{p.number, p.delivered} },
 		judge: tells("subscription %s wanted event %s (%s) and has no delivery of it"), sql: `
 SELECT s.id, e.number, ` + typeNames() + `
 FROM subscriptions s
 JOIN events e ON e.ws = s.ws AND e.number > s.events_since AND e.number > s.filter_since
-WHERE s.ws = $1 AND s.filter = '' AND NOT (e.resource_id = s.id AND ` + typeNames() + ` LIKE 'subscription.%') AND e.at > $2 AND ',' || s.events || ',' LIKE '%,' || ` + typeNames() + ` || ',%'
+WHERE s.ws = $1 AND s.filter = ''
+  AND (s.restriction = 0 OR EXISTS (SELECT 1 FROM restricted_events x WHERE x.ws = s.ws AND x.restriction = s.restriction AND x.number = e.number))
+  AND NOT (e.resource_id = s.id AND ` + typeNames() + ` LIKE 'subscription.%') AND e.at > $2 AND ',' || s.events || ',' LIKE '%,' || ` + typeNames() + ` || ',%'
   AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.ws = s.ws AND d.sub = s.sub AND d.number = e.number)`},
 }
 

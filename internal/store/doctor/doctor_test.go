@@ -41,6 +41,12 @@ var plants = []plant{
 	{check: "role", sql: []string{
 		`INSERT INTO users (id, name, password_hash, created_at) VALUES ({id}, '', '', 1)`,
 		`INSERT INTO members (ws, user_id, role, created_at) VALUES ({n}, {id}, 'king', 1)`}},
+	{check: "erased user", sql: []string{
+		`INSERT INTO users (id, name, password_hash, created_at, erased_at) VALUES ({id}, 'erased user', '', 1, 2)`,
+		`INSERT INTO members (ws, user_id, role, created_at) VALUES ({n}, {id}, 'member', 1)`}},
+	{check: "key owner", sql: []string{`UPDATE api_keys SET owner = 'nobody' WHERE ws = {n}`}},
+	{check: "key rotation: without an end", sql: []string{`UPDATE api_keys SET old_hash = hash, rotation = 1 WHERE ws = {n}`}},
+	{check: "key rotation: never rotated", sql: []string{`UPDATE api_keys SET old_hash = hash, old_until = 1 WHERE ws = {n}`}},
 	{check: "count: projects", sql: []string{`UPDATE workspaces SET projects = projects + 1 WHERE ws = {n}`}},
 	{check: "count: brandings", sql: []string{`UPDATE workspaces SET brandings = brandings + 1 WHERE ws = {n}`}},
 	{check: "count: documents", sql: []string{`UPDATE workspaces SET documents = documents - 1 WHERE ws = {n}`}},
@@ -49,6 +55,13 @@ var plants = []plant{
 	{check: "count: shares", sql: []string{`UPDATE workspaces SET shares = shares + 1 WHERE ws = {n}`}},
 	{check: "count: bytes of texts and media", sql: []string{`UPDATE workspaces SET storage = storage + 1 WHERE ws = {n}`}},
 	{check: "count: bytes of reported events and kept answers", sql: []string{`UPDATE workspaces SET kept = kept + 1 WHERE ws = {n}`}},
+	{check: "count: restrictions", sql: []string{`UPDATE workspaces SET restrictions = restrictions + 1 WHERE ws = {n}`}},
+	{check: "restriction", sql: []string{`UPDATE api_keys SET restriction = 100000, restricted_to = 'p' WHERE ws = {n}`}},
+	{check: "restriction: of a subscription", sql: []string{`UPDATE subscriptions SET restriction = 100000, restricted_to = 'p' WHERE ws = {n}`}},
+	{check: "restricted event", sql: []string{
+		`INSERT INTO restrictions (ws, number, ids, live, events) VALUES ({n}, 1, 'p', 0, 1)`,
+		`INSERT INTO restricted_events (ws, restriction, number, type) VALUES ({n}, 1, 100000, 1)`}},
+	{check: "restriction count", sql: []string{`INSERT INTO restrictions (ws, number, ids, live, events) VALUES ({n}, 1, 'p', 0, 1)`}},
 	{check: "reported event", sql: []string{
 		`UPDATE reported_events SET bytes = bytes + 1 WHERE ws = {n}`,
 		`UPDATE workspaces SET kept = kept + 1 WHERE ws = {n}`}},
@@ -164,8 +177,12 @@ var plants = []plant{
 		`UPDATE shares SET resource_id = {nowhere} WHERE ws = {n} AND listed = 1`}},
 	{check: "share resource: of another kind", sql: []string{
 		`UPDATE events SET body = replace(body, '"resource_type":"document"', '"resource_type":"project"')
-		 WHERE ws = {n} AND resource_id = (SELECT id FROM shares s WHERE s.ws = {n} AND s.listed = 0)`,
-		`UPDATE shares SET resource_type = 2 WHERE ws = {n} AND listed = 0`}},
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM shares s WHERE s.ws = {n} AND s.listed = 0 AND s.resource_type = 1)`,
+		`UPDATE shares SET resource_type = 2 WHERE ws = {n} AND resource_type = 1`}},
+	{check: "share resource: a folder of another kind", sql: []string{
+		`UPDATE events SET body = replace(body, {text}(SELECT id FROM folders WHERE ws = {n} AND name = 'Top'){end}, {text}(SELECT id FROM folders WHERE ws = {n} AND name = 'Brand'){end})
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM shares s WHERE s.ws = {n} AND s.resource_type = 3)`,
+		`UPDATE shares SET resource_id = (SELECT id FROM folders WHERE ws = {n} AND name = 'Brand') WHERE ws = {n} AND resource_type = 3`}},
 	{check: "share branding", sql: []string{
 		`UPDATE events SET body = replace(body, '"branding_id":null', '"branding_id":"{lost}"')
 		 WHERE ws = {n} AND resource_id = (SELECT id FROM shares s WHERE s.ws = {n} AND s.listed = 1)`,
@@ -386,6 +403,7 @@ func populate(t *testing.T, c *apitest.Client, url string) {
 	share := id("/api/v1/shares", object{"resource_type": "project", "resource_id": filed})
 	c.PATCH("/api/v1/shares/"+share, object{"listed": true}).Want(t, 200)
 	id("/api/v1/shares", object{"resource_type": "document", "resource_id": strings.TrimPrefix(written, "/api/v1/documents/")})
+	id("/api/v1/shares", object{"resource_type": "folder", "resource_id": top})
 	gone := id("/api/v1/documents", object{"title": "Gone", "project_id": doomed})
 	id("/api/v1/documents", object{"title": "Unlinked", "project_id": doomed})
 	c.DELETE("/api/v1/documents/"+gone).Want(t, 204)
@@ -533,7 +551,7 @@ func TestDoctor_MoreThanThePlanIsInformation(t *testing.T) {
 			told = append(told, f.Text)
 		})
 		want := []string{"it has 1 live API keys, the free plan includes 0", "it has 2 webhook subscriptions, the free plan includes 0",
-			"it has 2 shares, the free plan includes 0",
+			"it has 3 shares, the free plan includes 0",
 			"it has 2 brandings, the free plan includes none", "it has 1 branding folders, the free plan includes none", "it has 3 project folders, the free plan includes none"}
 		slices.Sort(want)
 		if slices.Sort(told); err != nil || !slices.Equal(told, want) {

@@ -10,12 +10,14 @@ import (
 // violation: parts that live elsewhere tell of theirs there too.
 var checkShares = []check{
 	// What it shows is there, in the same workspace; a document may be deleted, and be restored.
-	{name: "share resource", judge: tells("share %s is of %s, which is neither a document nor a project, as it says, of this workspace"), sql: `
+	{name: "share resource", judge: tells("share %s is of %s, which is no document, project or folder of projects of this workspace, as it says"), sql: `
 SELECT s.id, s.resource_id
 FROM shares s
 WHERE s.ws = $1
   AND NOT (s.resource_type = 1 AND EXISTS (SELECT 1 FROM documents d WHERE d.ws = s.ws AND d.id = s.resource_id))
-  AND NOT (s.resource_type = 2 AND EXISTS (SELECT 1 FROM projects p WHERE p.ws = s.ws AND p.id = s.resource_id))`},
+  AND NOT (s.resource_type = 2 AND EXISTS (SELECT 1 FROM projects p WHERE p.ws = s.ws AND p.id = s.resource_id))
+  AND NOT (s.resource_type = 3 AND EXISTS (
+    SELECT 1 FROM folders f WHERE f.ws = s.ws AND f.id = s.resource_id AND f.entity_type = 'project'))`},
 
 	// Its look is there, in the same workspace.
 	{name: "share branding", judge: tells("share %s has the branding %s, which is not there"), sql: `

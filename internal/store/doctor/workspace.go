@@ -23,7 +23,14 @@ WHERE w.ws = $1 AND NOT EXISTS (SELECT 1 FROM members m WHERE m.ws = w.ws AND m.
 	{name: "role", judge: tells("user %s has the role %s"), sql: `
 SELECT user_id, role
 FROM members
-WHERE ws = $1 AND role NOT IN ('owner', 'admin', 'member')`},
+WHERE ws = $1 AND role NOT IN ('owner', 'admin', 'editor', 'member')`},
+
+	// No member was erased.
+	{name: "erased user", judge: tells("user %s was erased and is still a member"), sql: `
+SELECT m.user_id
+FROM members m
+JOIN users u ON u.id = m.user_id
+WHERE m.ws = $1 AND (u.erased_at IS NOT NULL)`},
 
 	// Its counters equal the rows that they count.
 	{name: "count", judge: tells("it counts %s %s and has %s"), sql: `
@@ -38,6 +45,10 @@ FROM (
   WHERE ws = $1
   UNION ALL
   SELECT subscriptions, 'subscriptions', (SELECT COUNT(*) FROM subscriptions s WHERE s.ws = $1)
+  FROM workspaces
+  WHERE ws = $1
+  UNION ALL
+  SELECT restrictions, 'restrictions', (SELECT COUNT(*) FROM restrictions r WHERE r.ws = $1 AND r.live = 1)
   FROM workspaces
   WHERE ws = $1
   UNION ALL

@@ -115,22 +115,6 @@ func (r *Reader) Run(b *Bulk, rows [][]any, scan func(i int, w *Row)) error {
 // Nothing is the scan function for a bulk without result rows.
 func Nothing(int, *Row) {}
 
-// arrays returns one array per column of the rows.
-func (b *Bulk) arrays(rows [][]any) []any {
-	out := make([]any, len(b.kinds))
-	for i, kind := range b.kinds {
-		switch kind {
-		case "BIGINT":
-			out[i] = valuesOf[int64](rows, i)
-		case "UUID", "BYTEA":
-			out[i] = valuesOf[[]byte](rows, i)
-		default:
-			out[i] = valuesOf[string](rows, i)
-		}
-	}
-	return out
-}
-
 // valuesOf returns column i of the rows; NULL becomes nil.
 func valuesOf[T any](rows [][]any, i int) []*T {
 	values := make([]T, len(rows))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 
@@ -59,7 +60,19 @@ func postgresError(err error) error {
 	}
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
-		return connectionError(err)
+		// The error did not come from the server: a connection that failed or broke is Unavailable.
+		var known *sheaf.Error
+		var network net.Error
+		var connect *pgconn.ConnectError
+		switch {
+		case errors.As(err, &known):
+			return err
+		case errors.As(err, &connect), errors.As(err, &network), pgconn.SafeToRetry(err), pgconn.Timeout(err),
+			errors.Is(err, net.ErrClosed), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+			errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+			return sheaf.UnavailableError(err)
+		}
+		return err
 	}
 	switch {
 	case pg.Code == "23505":
@@ -73,22 +86,6 @@ func postgresError(err error) error {
 		if strings.HasPrefix(pg.Code, class) {
 			return sheaf.UnavailableError(err)
 		}
-	}
-	return err
-}
-
-// connectionError translates errors that did not come from the server: a connection that failed or
-// broke is Unavailable.
-func connectionError(err error) error {
-	var known *sheaf.Error
-	var network net.Error
-	var connect *pgconn.ConnectError
-	switch {
-	case errors.As(err, &known):
-		return err
-	case errors.As(err, &connect), errors.As(err, &network), pgconn.SafeToRetry(err), pgconn.Timeout(err),
-		errors.Is(err, net.ErrClosed), isClosed(err), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return sheaf.UnavailableError(err)
 	}
 	return err
 }

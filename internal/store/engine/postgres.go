@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
@@ -354,9 +353,4 @@ func plainAll(args []any) []any {
 		out[i] = plain(a)
 	}
 	return out
-}
-
-// isClosed reports whether the connection was lost during the statement.
-func isClosed(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 }

@@ -27,7 +27,18 @@ func (c *postgresConn) runPart(b *Bulk, rows [][]any, scan func(i int, w *Row)) 
 	if len(rows) < bulkFrom {
 		return c.runEach(b, rows, scan)
 	}
-	args := append([]any{pgx.QueryExecModeCacheDescribe}, b.arrays(rows)...)
+	columns := make([]any, len(b.kinds))
+	for i, kind := range b.kinds {
+		switch kind {
+		case "BIGINT":
+			columns[i] = valuesOf[int64](rows, i)
+		case "UUID", "BYTEA":
+			columns[i] = valuesOf[[]byte](rows, i)
+		default:
+			columns[i] = valuesOf[string](rows, i)
+		}
+	}
+	args := append([]any{pgx.QueryExecModeCacheDescribe}, columns...)
 	found, err := c.c.Query(c.ctx, b.set, args...)
 	if err != nil {
 		return postgresError(err)

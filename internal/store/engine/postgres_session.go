@@ -112,7 +112,11 @@ func keepsSession(ctx context.Context, c *pgx.Conn, flag string) error {
 		}
 		now, err := serverProcess(ctx, c)
 		if err != nil || now != process { // no answer: the other connection has the only process
-			return gaveAway(flag)
+			if flag == "--database-direct-url" {
+				return errors.New("--database-direct-url leads through a pooler in transaction mode: give the address of PostgreSQL itself")
+			}
+			return errors.New("--database-url leads through a pooler in transaction mode: give the address of PostgreSQL itself " +
+				"by --database-direct-url too, or let the pooler keep sessions (pgbouncer: pool_mode = session)")
 		}
 		if _, err := other.Exec(ctx, "ROLLBACK"); err != nil {
 			return sheaf.UnavailableError(err)
@@ -126,15 +130,6 @@ func keepsSession(ctx context.Context, c *pgx.Conn, flag string) error {
 func serverProcess(ctx context.Context, c *pgx.Conn) (pid uint32, err error) {
 	err = c.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&pid)
 	return pid, err
-}
-
-// gaveAway returns an error that says which setting to change.
-func gaveAway(flag string) error {
-	if flag == "--database-direct-url" {
-		return errors.New("--database-direct-url leads through a pooler in transaction mode: give the address of PostgreSQL itself")
-	}
-	return errors.New("--database-url leads through a pooler in transaction mode: give the address of PostgreSQL itself " +
-		"by --database-direct-url too, or let the pooler keep sessions (pgbouncer: pool_mode = session)")
 }
 
 // sameDatabase returns an error, worded for a person, unless the pool and the direct connection

@@ -50,7 +50,15 @@ func (w *watch) check() {
 	if w.stopped {
 		return
 	}
-	left := w.left()
+	// The wait may last until the server has been silent for too long, or until its own end.
+	since := w.begun
+	if heard := time.Unix(0, w.engine.heard.Load()); heard.After(since) {
+		since = heard
+	}
+	left := w.engine.silent - time.Since(since)
+	if !w.end.IsZero() {
+		left = min(left, time.Until(w.end))
+	}
 	if left <= 0 {
 		w.cancel(fmt.Errorf("%w for %v", errSilent, w.engine.silent))
 		return
@@ -60,19 +68,6 @@ func (w *watch) check() {
 	} else {
 		w.timer.Reset(left)
 	}
-}
-
-// left returns how long the wait may still last if the server answers nothing meanwhile.
-func (w *watch) left() time.Duration {
-	since := w.begun
-	if heard := time.Unix(0, w.engine.heard.Load()); heard.After(since) {
-		since = heard
-	}
-	left := w.engine.silent - time.Since(since)
-	if !w.end.IsZero() {
-		left = min(left, time.Until(w.end))
-	}
-	return left
 }
 
 // stop ends the watch. It may be called more than once.

@@ -85,18 +85,14 @@ func (e *Postgres) Alone(ctx context.Context, chore string, fn func(context.Cont
 		return fmt.Errorf("lock chore %s: %w", chore, postgresError(err))
 	}
 	defer c.Release()
-	key := lockKey(chore)
+	// The key of the chore's advisory lock.
+	h := fnv.New64a()
+	h.Write([]byte("sheaf chore " + chore))
+	key := int64(h.Sum64())
 	var got bool
 	if err := c.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", key).Scan(&got); err != nil || !got {
 		return postgresError(err)
 	}
 	defer c.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", key)
 	return fn(ctx)
-}
-
-// lockKey returns the advisory lock's key of a chore.
-func lockKey(chore string) int64 {
-	h := fnv.New64a()
-	h.Write([]byte("sheaf chore " + chore))
-	return int64(h.Sum64())
 }

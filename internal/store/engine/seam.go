@@ -189,24 +189,20 @@ func plain(v any) any {
 		}
 		return *v
 	}
-	return plainByKind(reflect.ValueOf(v))
-}
-
-// plainByKind is plain for named types, such as an enumeration of strings, and for pointers to
-// them.
-func plainByKind(v reflect.Value) any {
-	switch v.Kind() {
+	// Named types, such as an enumeration of strings, and pointers to them.
+	value := reflect.ValueOf(v)
+	switch value.Kind() {
 	case reflect.String:
-		return v.String()
+		return value.String()
 	case reflect.Int32, reflect.Int, reflect.Int64:
-		return v.Int()
+		return value.Int()
 	case reflect.Pointer:
-		if v.IsNil() {
+		if value.IsNil() {
 			return nil
 		}
-		return plain(v.Elem().Interface())
+		return plain(value.Elem().Interface())
 	}
-	panic(fmt.Sprintf("store: a %s cannot be bound", v.Type()))
+	panic(fmt.Sprintf("store: a %s cannot be bound", value.Type()))
 }
 
 // Reader reads in one snapshot. It is valid only inside the closure that got it.

@@ -119,16 +119,12 @@ func (s *Slots) release(ws string, own *slot, held time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if held > 0 {
-		own.learn(held)
+		// Limit the effect on the moving average: one call that a disk delayed for seconds says little about
+		// the next, so it takes many of them to raise the average.
+		held = min(held, max(quickHold, 4*own.held))
+		own.held += (held - own.held) / 8
 	}
 	if own.users--; own.users == 0 {
 		delete(s.by, ws)
 	}
-}
-
-// learn adds `held` to the moving average. Its effect is limited: one call that a disk delayed for
-// seconds says little about the next, so it takes many of them to raise the average.
-func (own *slot) learn(held time.Duration) {
-	held = min(held, max(quickHold, 4*own.held))
-	own.held += (held - own.held) / 8
 }

@@ -96,7 +96,11 @@ func (p *checkpointer) run() {
 		if err != nil {
 			// No data is lost: the log has everything.
 			p.log.Warn("could not bring the log of the database into its file", "error", err)
-			p.rest()
+			// Pause, unless the checkpointer is stopped.
+			select {
+			case <-time.After(checkpointRest):
+			case <-p.stop:
+			}
 		}
 	}
 }
@@ -110,14 +114,6 @@ func (p *checkpointer) empty() (full bool, err error) {
 	}
 	busy, _, err := One(&Reader{conn: p.conn}, "PRAGMA wal_checkpoint(TRUNCATE)", (*Row).Bool)
 	return busy || err != nil, err
-}
-
-// rest pauses after a failure, unless the checkpointer is stopped.
-func (p *checkpointer) rest() {
-	select {
-	case <-time.After(checkpointRest):
-	case <-p.stop:
-	}
 }
 
 // checkpointIfFull runs a checkpoint if the log has at least checkpointEvery pages to copy.

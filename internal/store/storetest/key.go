@@ -100,6 +100,89 @@ func keyTouch(f *fixture) {
 	f.wantKey("used too", two)
 }
 
+// rotate rotates the key and returns it as it should be stored, with its new hash.
+func (f *fixture) rotate(k sheaf.Key, until *time.Time) (sheaf.Key, sheaf.KeyHash) {
+	f.Helper()
+	next, hash := f.newKey()
+	k.Prefix, k.OldUntil = next.Prefix, until
+	k.Rotation++
+	f.write(func(tx *store.Tx) error { return tx.RotateKey(f.ws.ID, k.ID, k.Prefix, hash, until) })
+	return k, hash
+}
+
+func keyRotation(f *fixture) {
+	k, first := f.key(func(k *sheaf.Key) { k.OfWorkspace = true })
+	own, _ := f.key(nil)
+	end := f.now().Add(time.Hour)
+	k, second := f.rotate(k, &end)
+	f.wantKey("rotated", k)
+	f.wantKey("another", own)
+	paid := func(what string, now time.Time, want map[sheaf.KeyHash]bool) {
+		f.Helper()
+		got, err := f.store.PaidKeys(context.Background(), []sheaf.KeyHash{first, second}, now)
+		f.must(err)
+		for _, hash := range []sheaf.KeyHash{first, second} {
+			if got[hash] != want[hash] {
+				f.Errorf("%s: %v, want %v", what, got, want)
+			}
+		}
+	}
+	paid("in the grace", end.Add(-1e6), map[sheaf.KeyHash]bool{first: true, second: true})
+	paid("after it", end, map[sheaf.KeyHash]bool{second: true})
+	c, err := f.settled(first)
+	f.must(err)
+	if c.Key.Rotation != 0 || c.Until == nil || !c.Until.Equal(end) || c.Live(end) || !c.Live(end.Add(-1e6)) {
+		f.Errorf("by the previous secret: %+v", c)
+	}
+	for _, step := range []struct {
+		at time.Time
+		n  int64
+	}{{end.Add(-1e6), 0}, {end, 1}, {end, 0}} {
+		f.write(func(tx *store.Tx) error {
+			n, err := tx.ForgetOldKeys(step.at, 10)
+			same(f, "secrets forgotten", n, step.n)
+			return err
+		})
+	}
+	k.OldUntil = nil
+	f.wantKey("forgotten", k)
+	_, err = f.afresh(second)
+	f.must(err)
+	f.write(func(tx *store.Tx) error { return tx.RevokeKeysOf(f.ws.ID, f.user.ID, f.now()) })
+	f.wantKey("the key of the workspace stays", k)
+	same(f, "the live keys", f.liveKeys(f.now()), []sheaf.KeyID{k.ID})
+
+	f.write(func(tx *store.Tx) error { return tx.RevokeKey(f.ws.ID, k.ID, f.now()) })
+	for _, id := range []sheaf.KeyID{k.ID, sheaf.KeyID(f.id())} {
+		err := f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.RotateKey(f.ws.ID, id, "shf_000000", first, nil) })
+		f.wantKind(err, sheaf.NotFound)
+	}
+}
+
+// credentialRotated: the previous secret is found as such, and an older one not at all.
+func credentialRotated(f *fixture) {
+	k, hash := f.key(nil)
+	until := f.now().Add(time.Hour)
+	for n := range int64(rounds) {
+		f.asking(hash, func() {
+			next, newest := f.rotate(k, &until)
+			old, err := f.afresh(hash)
+			if err != nil || old.Until == nil || old.Key.Rotation != n {
+				f.Errorf("round %d, the previous secret: %+v, %v", n, old, err)
+			}
+			if now, err := f.afresh(newest); err != nil || now.Until != nil || now.Key.Rotation != n+1 {
+				f.Errorf("round %d, the present secret: %+v, %v", n, now, err)
+			}
+			k, hash = next, newest
+		})
+	}
+	_, last := f.rotate(k, nil)
+	_, err := f.afresh(hash)
+	f.wantKind(err, sheaf.Unauthorized)
+	_, err = f.afresh(last)
+	f.must(err)
+}
+
 func (f *fixture) credential(hash sheaf.KeyHash) (sheaf.Credential, error) {
 	return f.store.Credential(context.Background(), hash)
 }

@@ -80,6 +80,8 @@ var inWorkspace = map[string]func(*fixture){
 	"Key/live ones alone are listed and counted":         keyLive,
 	"Key/constraints":                                    keyConstraints,
 	"Key/use is written":                                 keyTouch,
+	"Key/rotation":                                       keyRotation,
+	"Credential/exact after a rotation":                  credentialRotated,
 	"Credential/fields":                                  credentialFields,
 	"Credential/exact after a revocation":                credentialRevoked,
 	"Credential/exact after a change of plan":            credentialPlan,

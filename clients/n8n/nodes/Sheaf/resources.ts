@@ -192,10 +192,11 @@ export const resources: Record<string, Resource> = {
 				fixed: true,
 				options: [
 					{ name: 'Document', value: 'document' },
+					{ name: 'Folder', value: 'folder' },
 					{ name: 'Project', value: 'project' },
 				],
 			},
-			{ label: 'Resource ID', name: 'resource_id', description: 'The ID of the document or the project', fixed: true },
+			{ label: 'Resource ID', name: 'resource_id', description: 'The ID of the document, the folder or the project', fixed: true },
 		],
 		optional: [
 			{ label: 'Branding ID', name: 'branding_id' },

@@ -31,6 +31,12 @@ class Keys:
         request = Request("POST", PATH, body=fields, headers=conditions(idempotency_key=idempotency_key))
         return cast(KeyWithSecret, self._caller.record(request))
 
+    def rotate(self, id: str, *, grace_seconds: int = 0, idempotency_key: str | None = None) -> KeyWithSecret:
+        """Gives a key a new secret, which is shown once. The present one works too for the seconds of grace, at most a day."""
+        headers = conditions(idempotency_key=idempotency_key)
+        request = Request("POST", f"{PATH}/{segment(id)}/rotate", body={"grace_seconds": grace_seconds}, headers=headers)
+        return cast(KeyWithSecret, self._caller.record(request))
+
     def revoke(self, id: str) -> None:
         """Ends a key at once, the client's own too."""
         self._caller.call(Request("DELETE", f"{PATH}/{segment(id)}"))

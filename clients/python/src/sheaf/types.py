@@ -23,7 +23,8 @@ Font = Literal["system", "serif", "mono"]
 ForbiddenCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "QUOTA_REACHED"]
 GenerationEventType = Literal["generation.started", "generation.completed", "generation.failed"]
 HitType = Literal["project", "folder", "document"]
-KeyRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "KEY_LIMIT_REACHED"]
+KeyOwner = Literal["user", "workspace"]
+KeyRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "KEY_LIMIT_REACHED", "RESTRICTION_LIMIT_REACHED"]
 NullableFont = Literal["system", "serif", "mono", None]
 Plan = Literal["pro", "business"]
 ProjectEventType = Literal["project.created", "project.updated", "project.deleted"]
@@ -31,7 +32,7 @@ ReportedEventType = Literal["media.uploaded", "generation.started", "generation.
 Scope = Literal["projects:read", "projects:write", "documents:read", "documents:write", "media:read", "media:write", "shares:read", "shares:write", "brandings:read", "brandings:write", "webhooks:read", "webhooks:write", "events:read", "events:write", "keys:read", "keys:write"]
 ShareEventType = Literal["share.created", "share.updated", "share.deleted"]
 ShareRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "SHARE_LIMIT_REACHED"]
-Shareable = Literal["document", "project"]
+Shareable = Literal["document", "project", "folder"]
 SortField = Literal["sort_order", "name", "created_at", "updated_at"]
 SubscriptionEventType = Literal["subscription.failing", "subscription.deactivated", "subscription.reactivated"]
 SubscriptionRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "SUBSCRIPTION_LIMIT_REACHED"]
@@ -599,13 +600,22 @@ class IdempotencyConflictError(TypedDict):
     error: str
 
 
+class NullableRestriction(TypedDict):
+    """What the key is limited to: these projects, and these folders of projects with everything below them, 1 to 100 ids together; `null` is the whole workspace. What is outside does not exist for the key. It cannot be changed. An extension of the contract."""
+
+    folder_ids: NotRequired[list[str]]
+    project_ids: NotRequired[list[str]]
+
+
 class Key(TypedDict):
     created_at: str
     expires_at: str | None
     id: str
     last_used_at: str | None
     name: str
+    owner: KeyOwner
     prefix: str
+    restricted_to: NullableRestriction | None
     scopes: list[Scope]
     user_id: str
 
@@ -617,7 +627,7 @@ class IdentityRateLimit(TypedDict):
 
 
 class IdentityStorage(TypedDict):
-    """What the workspace stores, in bytes of texts, their versions, media, reported events and answers kept for an `Idempotency-Key`; equal texts of one document count once."""
+    """What the workspace stores, in bytes of texts, their versions, media, reported events and answers kept for an `Idempotency-Key`; equal texts of one document count once. `null` for a restricted key."""
 
     quota: int | None
     used: int
@@ -639,7 +649,7 @@ class Identity(TypedDict):
     key: Key
     plan: Plan
     rate_limit: IdentityRateLimit
-    storage: IdentityStorage
+    storage: IdentityStorage | None
     user: IdentityUser
     workspace: IdentityWorkspace
 
@@ -660,6 +670,10 @@ class KeyPage(TypedDict):
 class KeyRefusedError(TypedDict):
     code: KeyRefusedCode
     error: str
+
+
+class KeyRotation(TypedDict):
+    grace_seconds: NotRequired[int | None]
 
 
 class KeyWithSecret(Key):
@@ -738,6 +752,7 @@ class NewFolder(TypedDict):
 class NewKey(TypedDict):
     expires_at: NotRequired[str | None]
     name: str
+    restricted_to: NotRequired[NullableRestriction | None]
     scopes: list[Scope]
 
 

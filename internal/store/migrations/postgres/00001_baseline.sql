@@ -69,6 +69,7 @@ CREATE TABLE workspaces (
   documents BIGINT NOT NULL, -- without deleted ones
   subscriptions BIGINT NOT NULL,
   filters BIGINT NOT NULL DEFAULT 0, -- subscriptions that have a filter
+  restrictions BIGINT NOT NULL DEFAULT 0, -- restrictions that are live
   given TEXT NOT NULL DEFAULT '', -- deliveries that events have added to each lane, as sub:count (store/lane_count.go)
   brandings BIGINT NOT NULL DEFAULT 0,
   shares BIGINT NOT NULL DEFAULT 0,
@@ -84,13 +85,14 @@ CREATE TABLE users (
   email_folded TEXT UNIQUE,
   name TEXT NOT NULL,
   password_hash TEXT NOT NULL, -- empty until a password is set
-  created_at BIGINT NOT NULL
+  created_at BIGINT NOT NULL,
+  erased_at BIGINT -- when the name and the e-mail were erased. NULL: they were not
 );
 
 CREATE TABLE members (
   ws INTEGER NOT NULL REFERENCES workspaces (ws),
   user_id UUID NOT NULL REFERENCES users (id),
-  role TEXT NOT NULL, -- owner, admin or member
+  role TEXT NOT NULL, -- owner, admin, editor or member
   created_at BIGINT NOT NULL, -- when the user joined
   PRIMARY KEY (ws, user_id)
 );
@@ -140,7 +142,13 @@ CREATE TABLE api_keys (
   name TEXT NOT NULL,
   prefix TEXT NOT NULL, -- the beginning of the key, which lists show
   hash BYTEA NOT NULL UNIQUE, -- of the key, by which requests find it
+  owner TEXT NOT NULL DEFAULT 'user', -- user, or workspace: then it outlives the membership of user_id
+  rotation BIGINT NOT NULL DEFAULT 0, -- how often the key got a new secret
+  old_hash BYTEA, -- of the previous secret, which works until old_until
+  old_until BIGINT,
   scopes TEXT NOT NULL, -- separated by commas
+  restriction BIGINT NOT NULL DEFAULT 0, -- restrictions.number. 0: it sees the whole workspace
+  restricted_to TEXT NOT NULL DEFAULT '', -- restrictions.ids, which never change
   expires_at BIGINT,
   revoked_at BIGINT,
   last_used_at BIGINT,
@@ -148,11 +156,14 @@ CREATE TABLE api_keys (
   created_at BIGINT NOT NULL,
   PRIMARY KEY (ws, id)
 );
+CREATE INDEX api_keys_restricted ON api_keys (ws, restriction) WHERE restriction <> 0; -- whether a restriction is live
 CREATE INDEX api_keys_by_id ON api_keys (id); -- an operator revokes a key by its id alone
 CREATE INDEX api_keys_by_creation ON api_keys (ws, created_at); -- the limit on keys created in an hour
 CREATE INDEX api_keys_live ON api_keys (ws, number) WHERE revoked_at IS NULL; -- the list
 CREATE INDEX api_keys_by_revocation ON api_keys (revoked_at) WHERE revoked_at IS NOT NULL; -- for the sweep
 CREATE INDEX api_keys_by_expiry ON api_keys (expires_at) WHERE expires_at IS NOT NULL; -- for the sweep
+CREATE UNIQUE INDEX api_keys_by_old_hash ON api_keys (old_hash) WHERE old_hash IS NOT NULL; -- requests with a previous secret
+CREATE INDEX api_keys_by_old_until ON api_keys (old_until) WHERE old_until IS NOT NULL; -- for the sweep
 
 -- Answers to requests with an Idempotency-Key, sent again if the request is repeated.
 CREATE TABLE idempotency_keys (
@@ -167,7 +178,8 @@ CREATE TABLE idempotency_keys (
   bytes BIGINT NOT NULL DEFAULT 0, -- what the row counts in workspaces.kept
   body TEXT NOT NULL,
   created_at BIGINT NOT NULL,
-  PRIMARY KEY (ws, method, path, key)
+  restriction BIGINT NOT NULL DEFAULT 0, -- restrictions.number of the caller
+  PRIMARY KEY (ws, method, path, key, restriction)
 );
 CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at); -- for the sweep
 
@@ -383,7 +395,7 @@ CREATE TABLE versions (
 CREATE TABLE shares (
   ws INTEGER NOT NULL REFERENCES workspaces (ws),
   id UUID NOT NULL,
-  resource_type BIGINT NOT NULL, -- 1: a document, 2: a project
+  resource_type BIGINT NOT NULL, -- 1: a document, 2: a project, 3: a folder
   resource_id UUID NOT NULL,
   token TEXT COLLATE "C" NOT NULL, -- the secret part of the address
   password_hash TEXT, -- NULL: readers need no password
@@ -400,7 +412,7 @@ CREATE TABLE shares (
 );
 CREATE UNIQUE INDEX shares_by_token ON shares (token); -- a reader's request
 CREATE INDEX shares_in_order ON shares (ws, number); -- the list
-CREATE INDEX shares_of ON shares (ws, resource_id, number); -- the shares of a document or project
+CREATE INDEX shares_of ON shares (ws, resource_id, number); -- the shares of a document, project or folder
 CREATE INDEX shares_with_branding ON shares (ws, branding_id, number) WHERE branding_id IS NOT NULL; -- those of a branding that is deleted
 
 -- ===== Media =====
@@ -474,6 +486,26 @@ CREATE TABLE reported_events (
   PRIMARY KEY (ws, number)
 );
 
+-- The projects and folders to which keys and subscriptions are restricted: one row for each different set.
+CREATE TABLE restrictions (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  number BIGINT NOT NULL,
+  ids TEXT NOT NULL, -- sorted, separated by commas, each after the letter of its kind
+  live SMALLINT NOT NULL DEFAULT 1, -- 0: nothing has it any more. The row goes with its last event
+  events BIGINT NOT NULL DEFAULT 0, -- its rows in restricted_events
+  PRIMARY KEY (ws, number)
+);
+
+-- The log of each restriction: the events about what it covers.
+CREATE TABLE restricted_events (
+  ws INTEGER NOT NULL,
+  restriction BIGINT NOT NULL,
+  number BIGINT NOT NULL, -- of the event
+  type SMALLINT NOT NULL, -- of the event
+  PRIMARY KEY (ws, restriction, number)
+);
+CREATE INDEX restricted_events_by_type ON restricted_events (ws, restriction, type, number); -- the filter of the list
+
 -- ===== Webhooks =====
 
 -- Whether a subscription is active is in its lane.
@@ -485,6 +517,8 @@ CREATE TABLE subscriptions (
   name TEXT NOT NULL,
   url TEXT NOT NULL,
   events TEXT NOT NULL, -- event types, separated by commas
+  restriction BIGINT NOT NULL DEFAULT 0, -- restrictions.number of the key that created it. 0: none
+  restricted_to TEXT NOT NULL DEFAULT '', -- restrictions.ids
   filter TEXT NOT NULL DEFAULT '', -- the projects, folders or records to which events are limited. Empty: no limit
   failure_count BIGINT NOT NULL, -- deliveries that failed in a row
   deactivated_at BIGINT,

@@ -1,0 +1,31 @@
+package doctor
+
+// checkRestrictions are the promises about restrictions and their logs.
+var checkRestrictions = []check{
+	// A key or subscription that is restricted has a restriction of the same ids, which is live if the
+	// key or subscription can be used.
+	{name: "restriction", judge: tells("key %s is restricted to what no live restriction names, so its events are not noted"),
+		args: func(p *patient) []any { return []any{p.number, p.Now} }, sql: `
+SELECT k.id
+FROM api_keys k
+WHERE k.ws = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2) AND (k.restriction <> 0 OR k.restricted_to <> '')
+  AND NOT EXISTS (SELECT 1 FROM restrictions r WHERE r.ws = k.ws AND r.number = k.restriction AND r.ids = k.restricted_to AND r.live = 1)`},
+	{name: "restriction", judge: tells("subscription %s is restricted to what no live restriction names, so it gets no events"), sql: `
+SELECT s.id
+FROM subscriptions s
+WHERE s.ws = $1 AND (s.restriction <> 0 OR s.restricted_to <> '')
+  AND NOT EXISTS (SELECT 1 FROM restrictions r WHERE r.ws = s.ws AND r.number = s.restriction AND r.ids = s.restricted_to AND r.live = 1)`},
+
+	// The log of a restriction has events that exist, with their types, and it is counted.
+	{name: "restricted event", judge: tells("restriction %s has the event %s in its log, which is not stored or of another type"), sql: `
+SELECT x.restriction, x.number
+FROM restricted_events x
+LEFT JOIN events e ON e.ws = x.ws AND e.number = x.number
+WHERE x.ws = $1 AND (e.number IS NULL OR e.type <> x.type)`},
+	{name: "restriction count", judge: tells("restriction %s counts %s events and has %s"), sql: `
+SELECT number, events, has
+FROM (SELECT r.number, r.events, (SELECT COUNT(*) FROM restricted_events x WHERE x.ws = r.ws AND x.restriction = r.number) AS has
+  FROM restrictions r
+  WHERE r.ws = $1) c
+WHERE events <> has`},
+}
