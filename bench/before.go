@@ -10,16 +10,17 @@ import (
 	"time"
 )
 
-// In a round of compareWith, each program has turnsOfRound turns of createsOfTurn creates. Turns
+// In a round of compareWith, each program has turnsOfRound turns of requestsOfTurn requests. Turns
 // are short, so that a slow moment of the machine affects both programs equally.
 const (
-	turnsOfRound  = 20
-	createsOfTurn = 256
+	turnsOfRound   = 20
+	requestsOfTurn = 256
 )
 
-// compareWith lets another build of Sheaf and this one create documents in turns, and prints the
-// processor time of a create of each, with what is done after it, such as indexing. Both begin with an
-// empty store and hold equally many documents in every turn.
+// compareWith lets another build of Sheaf and this one do the same work in turns: documents are
+// created, then read, then listed. It prints the processor time of a request of each, with what is
+// done after it, such as indexing. Both begin with an empty store and hold equally many documents in
+// every turn.
 func (b *bench) compareWith(before string) error {
 	if err := b.prepare(); err != nil {
 		return err
@@ -35,12 +36,25 @@ func (b *bench) compareWith(before string) error {
 		}
 		both = append(both, c)
 	}
+	for _, work := range []struct {
+		name     string
+		requests func(owner) [][]byte
+	}{{"create", createsOf}, {"get", getsOf}, {"list", listsOf}} {
+		if err := b.compareWork(both, work.name, work.requests); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compareWork compares the processor time of one kind of work.
+func (b *bench) compareWork(both []*contender, name string, requests func(owner) [][]byte) error {
 	var ratios, costs []float64
 	for round := range b.rounds + 1 {
 		began := []time.Duration{both[0].process.cpu(), both[1].process.cpu()}
 		for range turnsOfRound {
 			for _, c := range both {
-				m, err := b.generate(workload{Addr: c.process.addr, Conns: 64, Once: true, Requests: createsOf(c.owners[0])})
+				m, err := b.generate(workload{Addr: c.process.addr, Conns: 64, Once: true, Requests: requests(c.owners[0])})
 				if err != nil || m.Errors > 0 {
 					return fmt.Errorf("%s: %d errors: %s %w", c.name, m.Errors, m.First, err)
 				}
@@ -49,17 +63,17 @@ func (b *bench) compareWith(before string) error {
 		var cost []float64
 		for i, c := range both {
 			c.process.settle()
-			cost = append(cost, float64((c.process.cpu()-began[i]).Microseconds())/(turnsOfRound*createsOfTurn))
+			cost = append(cost, float64((c.process.cpu()-began[i]).Microseconds())/(turnsOfRound*requestsOfTurn))
 		}
 		if round == 0 {
 			continue // both have warmed up
 		}
 		costs = append(costs, cost[0])
 		ratios = append(ratios, cost[1]/cost[0])
-		fmt.Printf("round %2d: before %.1f µs, after %.1f µs, ratio %.3f\n", round, cost[0], cost[1], cost[1]/cost[0])
+		fmt.Printf("%s, round %2d: before %.1f µs, after %.1f µs, ratio %.3f\n", name, round, cost[0], cost[1], cost[1]/cost[0])
 	}
-	fmt.Printf("processor time of a create, median of %d rounds: before %.1f µs, ratio %.3f (from %.3f to %.3f)\n",
-		len(ratios), median(costs), median(ratios), slices.Min(ratios), slices.Max(ratios))
+	fmt.Printf("processor time of a %s, median of %d rounds: before %.1f µs, ratio %.3f (from %.3f to %.3f)\n",
+		name, len(ratios), median(costs), median(ratios), slices.Min(ratios), slices.Max(ratios))
 	return nil
 }
 
@@ -113,9 +127,18 @@ func (b *bench) administer(out any, command ...string) error {
 // createsOf returns the requests of one turn.
 func createsOf(o owner) [][]byte {
 	one := raw("POST", "/api/v1/documents", o, `{"project_id":"`+o.Projects[0]+`","title":"Page `+counter+`","content":"# A page\n\nWith a few words for the index."}`)
-	requests := make([][]byte, createsOfTurn)
-	for i := range requests {
-		requests[i] = one
-	}
-	return requests
+	return slices.Repeat([][]byte{one}, requestsOfTurn)
+}
+
+// getsOf returns the requests of one turn: every eighth changes the project, which empties the caches, and the others read it.
+func getsOf(o owner) [][]byte { return readsOf(o, sheafAPI.get(o, o.Projects[0])) }
+
+// listsOf returns the requests of one turn: every eighth changes the project, and the others list documents.
+func listsOf(o owner) [][]byte {
+	return readsOf(o, raw("GET", "/api/v1/documents?limit=50&project_id="+o.Projects[0], o, ""))
+}
+
+func readsOf(o owner, read []byte) [][]byte {
+	eight := append([][]byte{sheafAPI.update(o, o.Projects[0])}, slices.Repeat([][]byte{read}, 7)...)
+	return slices.Repeat(eight, requestsOfTurn/8)
 }

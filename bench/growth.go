@@ -21,6 +21,7 @@ func (b *bench) growthRows() {
 	b.try("large", b.largeWorkspace)
 	b.try("folder", b.deleteFolder)
 	b.try("tree", b.tree)
+	b.try("restricted", b.restricted)
 	b.try("neighbour", b.neighbour)
 	b.try("backlog", b.backlog)
 	b.try("subscriptions", b.subscriptions)

@@ -78,7 +78,7 @@ func runCommand(args []string) error {
 	f.DurationVar(&b.time, "time", time.Second, "the length of one sample")
 	f.IntVar(&b.rounds, "rounds", 0, "alternations; 0: 5, and 3 when quick")
 	keep := f.Bool("keep", false, "write results/latest.json and latest.svg")
-	before := f.String("before", "", "measure nothing but the processor time of a create, in turns with this other build of sheaf")
+	before := f.String("before", "", "measure nothing but the processor time of creates, gets and lists, in turns with this other build of sheaf")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (b *bench) checkPrograms() error {
 
 // parts are the names that -only takes.
 var parts = []string{"get", "list", "cold", "update", "create", "text", "deliver", "latency", "hung",
-	"many", "file", "large", "folder", "tree", "neighbour", "backlog", "subscriptions", "hold", "search", "console", "media", "share", "process", "idle", "streams", "memory"}
+	"many", "file", "large", "folder", "tree", "restricted", "neighbour", "backlog", "subscriptions", "hold", "search", "console", "media", "share", "process", "idle", "streams", "memory"}
 
 func (b *bench) want(part string) bool { return len(b.only) == 0 || slices.Contains(b.only, part) }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -36,14 +37,8 @@ func (b *bench) treeOn(c *contender) error {
 	if err != nil {
 		return err
 	}
-	if url := c.options.DatabaseURL; url != "" { // what autovacuum does within a minute
-		bin, err := postgresBin()
-		if err != nil {
-			return err
-		}
-		if out, err := exec.Command(filepath.Join(bin, "psql"), url, "-c", "VACUUM ANALYZE documents").CombinedOutput(); err != nil {
-			return fmt.Errorf("vacuum: %w: %s", err, out)
-		}
+	if err := c.vacuum("documents"); err != nil {
+		return err
 	}
 	const list = "/api/v1/documents?limit=50"
 	r := b.begin(row{Work: "first page of a level of 10,000 documents", Group: "growth", Conns: 1, Unit: "ms", Note: "cold: each after a write; " + c.name})
@@ -71,6 +66,22 @@ func (b *bench) treeOn(c *contender) error {
 	}
 	b.keep(r)
 	r.atMost(100, r.figure("the move, another's longest write").Median, "another's longest write ≤ 100 ms")
+	return nil
+}
+
+// vacuum does on PostgreSQL what autovacuum does within a minute.
+func (c *contender) vacuum(tables ...string) error {
+	url := c.options.DatabaseURL
+	if url == "" {
+		return nil
+	}
+	bin, err := postgresBin()
+	if err != nil {
+		return err
+	}
+	if out, err := exec.Command(filepath.Join(bin, "psql"), url, "-c", "VACUUM ANALYZE "+strings.Join(tables, ", ")).CombinedOutput(); err != nil {
+		return fmt.Errorf("vacuum: %w: %s", err, out)
+	}
 	return nil
 }
 

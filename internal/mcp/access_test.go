@@ -32,27 +32,7 @@ func TestAccess_AnotherWorkspaceIsNotThere(t *testing.T) {
 		w := a.Workspace(sheaf.Business)
 		g := connect(t, a, w.Key())
 		own := map[string]string{"document_id": g.id("create_document", args{"title": "own"}), "project_id": g.id("create_project", args{"name": "own"})}
-		others := map[string]any{"query": canary, "title": "t", "name": "n", "content": "c", "append": "x", "revision": 1}
-		for _, tool := range listTools(t, g) {
-			for name := range propertiesOf(t, tool) {
-				if ids[name] == nil {
-					continue
-				}
-				told := map[string]string{}
-				for who, id := range map[string]any{"theirs": ids[name], "unknown": unknown[name]} {
-					if tool.Name == "create_folder" && who == "theirs" {
-						id = folder
-					}
-					if id == nil {
-						id = unknownID
-					}
-					told[who] = g.ask(tool, name, id, own, others)
-				}
-				if told["theirs"] != told["unknown"] {
-					t.Errorf("%s with another's %s answers %s, and with one that is not there %s", tool.Name, name, told["theirs"], told["unknown"])
-				}
-			}
-		}
+		g.wantNotThere(ids, unknown, own)
 		if got := g.do("find", args{"query": canary}); got["total"] != 0.0 {
 			t.Errorf("found %v", got)
 		}
@@ -63,6 +43,77 @@ func TestAccess_AnotherWorkspaceIsNotThere(t *testing.T) {
 			t.Errorf("another workspace's document is now %q at %d", text, revision)
 		}
 	}, withMCP)
+}
+
+// D169: for a restricted key, what is outside of its restriction cannot be told from what is not there, by any tool and
+// argument, and no answer has a word of it.
+func TestRestriction_OutsideIsNotThere(t *testing.T) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
+		w := a.Workspace(sheaf.Business)
+		all := connect(t, a, w.Key())
+		folder := all.id("create_folder", args{"name": canary})
+		project := all.id("create_project", args{"name": canary, "description": canary, "folder_id": folder})
+		document := all.id("create_document", args{"title": canary, "content": canary, "project_id": project})
+		trashed := all.id("create_document", args{"title": canary, "content": canary, "project_id": project})
+		all.do("delete_document", args{"document_id": trashed})
+		loose := all.id("create_document", args{"title": canary, "content": canary})
+		share := all.id("share_document", args{"document_id": document})
+		changed := all.do("list_changes", args{})["next_after"]
+		inside := all.id("create_folder", args{"name": "inside"})
+		own := map[string]string{"folder_id": inside, "project_id": all.id("create_project", args{"name": "own", "folder_id": inside})}
+		own["document_id"] = all.id("create_document", args{"title": "own", "project_id": own["project_id"]})
+		var scopes []string
+		for _, s := range sheaf.AllScopes {
+			if s.Restrictable() {
+				scopes = append(scopes, string(s))
+			}
+		}
+		made := w.Client("").POST("/api/v1/api-keys", args{"name": "restricted", "scopes": scopes, "restricted_to": args{"folder_ids": []string{inside}}}).Want(t, 201)
+		g := connect(t, a, made.Text(t, "key"))
+		for _, outside := range []string{document, trashed, loose} {
+			g.wantNotThere(map[string]any{"document_id": outside, "project_id": project, "folder_id": folder, "parent_id": outside, "before_id": outside,
+				"after_id": outside, "share_id": share, "resource_id": outside, "after": changed}, map[string]any{"after": "evt_" + unknownID}, own)
+		}
+		for _, tool := range listTools(t, g) { // and with nothing but what must be sent
+			g.ask(tool, "", nil, own, map[string]any{"query": canary[:5], "title": "t", "name": "n", "content": "c", "revision": 1})
+		}
+		if got := g.do("find", args{"query": canary}); got["total"] != 0.0 {
+			t.Errorf("found %v", got)
+		}
+		if _, err := g.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "sheaf://document/" + document}); err == nil {
+			t.Error("read a document outside")
+		}
+		if text, revision := all.read(document); text != canary || revision != 1 {
+			t.Errorf("the document outside is now %q at %d", text, revision)
+		}
+	}, withMCP)
+}
+
+// wantNotThere calls every tool with each argument that names a record, once with the id in `ids` and once with an id that
+// never existed, and compares the answers. `unknown` has such ids for arguments that take no UUID, and `own` has ids that the
+// agent may use for the other arguments.
+func (g *agent) wantNotThere(ids, unknown map[string]any, own map[string]string) {
+	g.t.Helper()
+	others := map[string]any{"query": canary, "title": "t", "name": "n", "content": "c", "append": "x", "revision": 1}
+	for _, tool := range listTools(g.t, g) {
+		for name := range propertiesOf(g.t, tool) {
+			id := ids[name]
+			if tool.Name == "create_folder" && name == "parent_id" {
+				id = ids["folder_id"]
+			}
+			if id == nil {
+				continue
+			}
+			never := unknown[name]
+			if never == nil {
+				never = unknownID
+			}
+			got, want := g.ask(tool, name, id, own, others), g.ask(tool, name, never, own, others)
+			if strings.ReplaceAll(got, fmt.Sprint(id), "%") != strings.ReplaceAll(want, fmt.Sprint(never), "%") {
+				g.t.Errorf("%s with another's %s answers %s, and with one that is not there %s", tool.Name, name, got, want)
+			}
+		}
+	}
 }
 
 // ask calls the tool with that id for that argument and something for all others that it must have,

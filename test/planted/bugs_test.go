@@ -883,4 +883,67 @@ var bugs = []bug{
 		}},
 		pkg: "./test/race", run: "TestTraffic_SQLite", race: true,
 	},
+	{
+		name: "httpapi: a cached answer is not bound to a restriction",
+		Fault: plant.Fault{{
+			File: "internal/httpapi/cache.go",
+			Old:  "if to := x.Caller.Restriction(); to != nil {",
+			New:  "if to := x.Caller.Restriction(); to != nil && to.Number < 0 {",
+		}},
+		pkg: "./internal/httpapi", run: "TestRestriction_Inside",
+	},
+	{
+		name: "store: a search finds what is outside of a restriction",
+		Fault: plant.Fault{{
+			File: "internal/store/sight.go",
+			Old:  "func (r *Reader) Seen(ws sheaf.WorkspaceID) (*SeenIDs, error) {\n\tif r.sight.restriction == nil {",
+			New:  "func (r *Reader) Seen(ws sheaf.WorkspaceID) (*SeenIDs, error) {\n\tif r.sight.restriction == nil || ws != \"\" {",
+		}},
+		pkg: "./internal/httpapi", run: "TestRestriction_Inside",
+	},
+	{
+		name: "store: a total counts what is outside of a restriction",
+		Fault: plant.Fault{{
+			File: "internal/store/document.go",
+			Old:  "case r.sight.restriction != nil:\n\t\tin, args",
+			New:  "case r.sight.restriction != nil && ws == \"\":\n\t\tin, args",
+		}},
+		pkg: "./internal/httpapi", run: "TestRestriction_Inside",
+	},
+	{
+		name: "store: an event outside of a restriction is read by its id",
+		Fault: plant.Fault{{
+			File: "internal/store/event.go",
+			Old:  "if to := r.sight.restriction; to != nil {\n\t\treturn mustFind",
+			New:  "if to := r.sight.restriction; to != nil && ws == \"\" {\n\t\treturn mustFind",
+		}},
+		pkg: "./internal/httpapi", run: "TestRestriction_Events",
+	},
+	{
+		name: "app: a batch changes what is outside of a restriction",
+		Fault: plant.Fault{{
+			File: "internal/app/batch.go",
+			Old:  "return writeWhole(ctx, a, c, b.needs, fault, b.run)",
+			New:  "c.Key.RestrictedTo = nil\n\treturn writeWhole(ctx, a, c, b.needs, fault, b.run)",
+		}},
+		pkg: "./internal/httpapi", run: "TestRestriction_OutsideDoesNotExist",
+	},
+	{
+		name: "store: a list of media has those outside of a restriction",
+		Fault: plant.Fault{{
+			File: "internal/store/medium.go",
+			Old:  "r.seeByDocument(&l.where, ws, \"media.document_id\")",
+			New:  "_ = r.seeByDocument",
+		}},
+		pkg: "./internal/httpapi", run: "TestRestriction_Inside",
+	},
+	{
+		name: "store: a list of shares has those outside of a restriction",
+		Fault: plant.Fault{{
+			File: "internal/store/share.go",
+			Old:  "r.seeShares(&l.where, ws)",
+			New:  "_ = r.seeShares",
+		}},
+		pkg: "./internal/httpapi", run: "TestRestriction_Inside",
+	},
 }
