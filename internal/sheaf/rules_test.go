@@ -241,21 +241,23 @@ func TestRole_Scopes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	mark := func(has bool) string {
+		if has {
+			return " yes |"
+		}
+		return " – |"
+	}
 	table := "| Scope |"
 	for _, r := range Roles() {
 		table += fmt.Sprintf(" `%s` |", r)
 	}
-	table += "\n|---|" + strings.Repeat("---|", len(Roles())) + "\n"
+	table += " with a restriction |\n|---|" + strings.Repeat("---|", len(Roles())+1) + "\n"
 	for _, s := range AllScopes {
 		table += fmt.Sprintf("| `%s` |", s)
 		for _, r := range Roles() {
-			mark := " – |"
-			if r.Scopes().Has(s) {
-				mark = " yes |"
-			}
-			table += mark
+			table += mark(r.Scopes().Has(s))
 		}
-		table += "\n"
+		table += mark(s.Restrictable()) + "\n"
 	}
 	if !strings.Contains(string(page), table) {
 		t.Errorf("docs/security.md lacks this table:\n%s", table)
