@@ -173,7 +173,8 @@ func TestLists_AreReadByIndexes(t *testing.T) {
 			t.Parallel()
 			s := openTest(t, o)
 			fillLists(t, s)
-			err := s.Write(context.Background(), func(tx *Tx) error {
+			// As a heavy write it may take longer than 30 seconds, which hundreds of plans need on a busy machine.
+			err := s.WriteHeavyIn(context.Background(), theWorkspace, Everything, func(tx *Tx) error {
 				if tx.dialect().Postgres { // its planner uses no index for few rows
 					for _, way := range []string{"seqscan", "bitmapscan", "sort", "incremental_sort"} {
 						if err := tx.exec("SET LOCAL enable_" + way + " = off"); err != nil {
