@@ -81,8 +81,8 @@ var bugs = []bug{
 		name: "app: a deleted document does not hold its external id",
 		Fault: plant.Fault{{
 			File: "internal/app/document.go",
-			Old:  `case err != nil || !found || holder.ID == d.ID:`,
-			New:  `case err != nil || !found || holder.ID == d.ID || holder.Deleted != nil:`,
+			Old:  `if err != nil || !found || holder.ID == d.ID {`,
+			New:  `if err != nil || !found || holder.ID == d.ID || holder.Deleted != nil {`,
 		}},
 		pkg: "./internal/httpapi", run: "TestExternalID_TakenNamesItsHolder",
 	},
@@ -392,8 +392,8 @@ var bugs = []bug{
 		name: "app: a key that was revoked while its body came still acts",
 		Fault: plant.Fault{{
 			File: "internal/app/authorize.go",
-			Old:  `if err != nil || !k.Live(w.now) {`,
-			New:  `if err != nil || k.ID == "" {`,
+			Old:  `if err != nil || !k.Live(w.now) || !k.Takes(`,
+			New:  `if err != nil || k.ID == "" || !k.Takes(`,
 		}},
 		pkg: "./internal/httpapi", run: "TestAttack_ARevokedKey",
 	},
@@ -419,8 +419,8 @@ var bugs = []bug{
 		name: "app: a key grants what it does not hold",
 		Fault: plant.Fault{{
 			File: "internal/app/key.go",
-			Old:  `if !c.May(s) {`,
-			New:  `if !c.May(sheaf.KeysWrite) {`,
+			Old:  "if !c.May(s) {\n\t\t\treturn sheaf.Forbiddenf(\"scopes: this key lacks",
+			New:  "if !c.May(sheaf.KeysWrite) {\n\t\t\treturn sheaf.Forbiddenf(\"scopes: this key lacks",
 		}},
 		pkg: "./internal/httpapi", run: "TestKey_GrantsOnlyWhatItHolds",
 	},
@@ -464,8 +464,8 @@ var bugs = []bug{
 		name: "httpapi: a page of one query is served for another",
 		Fault: plant.Fault{{
 			File: "internal/httpapi/cache.go",
-			Old:  `u.Path, u.RawPath, u.RawQuery},`,
-			New:  `u.Path, u.RawPath, ""},`,
+			Old:  `rawPath: u.RawPath, query: u.RawQuery}`,
+			New:  `rawPath: u.RawPath}`,
 		}},
 		pkg: "./internal/httpapi", run: "TestQuery|TestLink|TestProjects",
 	},
@@ -679,9 +679,9 @@ var bugs = []bug{
 	{
 		name: "app: the share of a project shows documents of all projects",
 		Fault: plant.Fault{{
-			File: "internal/app/share_reader.go",
-			Old:  `return d.ProjectID != nil && string(*d.ProjectID) == s.ResourceID`,
-			New:  `return d.ProjectID != nil`,
+			File: "internal/app/share_site.go",
+			Old:  `if s.ResourceType == sheaf.ShareOfProject && string(p.ID) == s.ResourceID {`,
+			New:  `if s.ResourceType == sheaf.ShareOfProject {`,
 		}},
 		pkg: "./internal/publish", run: "TestWalk_ReachesWhatIsShownAndNothingElse",
 	},
@@ -869,8 +869,8 @@ var bugs = []bug{
 		name: "app: the search of a share looks through the whole workspace",
 		Fault: plant.Fault{{
 			File: "internal/app/share_reader.go",
-			Old:  `Types: may.Types, Project: &project, Paging: p}`,
-			New:  `Types: may.Types, Project: (*sheaf.ProjectID)(nil), Paging: sheaf.Paging{Limit: p.Limit, Offset: p.Offset + 0*len(project)}}`,
+			Old:  `q.Project = &project`,
+			New:  `_ = project`,
 		}},
 		pkg: "./internal/publish", run: "TestSearch_LeavesNothing",
 	},
