@@ -84,8 +84,7 @@ func (b *tab) longNames(s *service) string {
 		b.saveOnPhone("long" + strings.ReplaceAll(strings.Split(path, "?")[0], "/", "-"))
 	}
 	b.open(at + "/projects")
-	for !b.jumpOffers("document with a", long("Document")) {
-	}
+	b.jumpFinds("document very", long("Document"))
 	b.tidy("the jump with long names")
 	b.keys(kb.Escape)
 	return document

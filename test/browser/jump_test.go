@@ -23,9 +23,20 @@ func (b *tab) jump() {
 // jumpTo finds something and takes it. The index follows a change within two seconds: until then the question is asked again.
 func (b *tab) jumpTo(text, name string) {
 	b.t.Helper()
-	for !b.jumpOffers(text, name) {
-	}
+	b.jumpFinds(text, name)
 	b.keys(kb.Enter)
+}
+
+// jumpFinds asks the jump until it offers a choice of that name first.
+func (b *tab) jumpFinds(text, name string) {
+	b.t.Helper()
+	for range 60 {
+		if b.jumpOffers(text, name) {
+			return
+		}
+	}
+	offered, _ := ask[string](b, "document.querySelector('#jump').innerText")
+	b.t.Fatalf("for %q the jump offers %q, want %q first", text, offered, name)
 }
 
 // jumpOffers types text into the jump, opening it if necessary. It reports whether the choice that is selected by default
