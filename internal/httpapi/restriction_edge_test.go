@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
@@ -72,6 +73,33 @@ func TestRestriction_Uploads(t *testing.T) {
 		}
 		piece(d.inFolder, mine, 5, []byte("67890")).WantError(t, 404, "NOT_FOUND")
 		d.inFolder.DELETE(left, tusHeader).Want(t, 204)
+		if n := d.owner.GET(mediaPath + "?document_id=" + d.document).Want(t, 200).JSON["total"]; n != 1.0 {
+			t.Errorf("the document that left has %v files", n)
+		}
+	})
+}
+
+// joining is a store of media that calls `first` before it joins the pieces of an upload.
+type joining struct {
+	media.Store
+	first func()
+}
+
+func (j joining) Join(ctx context.Context, upload string, at media.Progress, key media.Key) error {
+	j.first()
+	return j.Store.Join(ctx, upload, at, key)
+}
+
+// D170: an upload needs a visible document until it ends, also while its bytes are joined.
+func TestRestriction_AnUploadEndsInside(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		d := divide(t, a)
+		path := begin(t, d.inFolder, 5, metadata("document_id", d.document))
+		a.Media.Store = joining{a.Media.Store, func() {
+			d.owner.POST(at(projects, d.project)+"/move", fields{"folder_id": d.out["folders"]}).Want(t, 200)
+		}}
+		piece(d.inFolder, path, 0, []byte("12345")).WantError(t, 404, "NOT_FOUND", "document")
+		d.inFolder.Do("HEAD", path, nil, tusHeader).Want(t, 404)
 		if n := d.owner.GET(mediaPath + "?document_id=" + d.document).Want(t, 200).JSON["total"]; n != 1.0 {
 			t.Errorf("the document that left has %v files", n)
 		}
