@@ -73,7 +73,7 @@ func TestRestriction_Uploads(t *testing.T) {
 		}
 		piece(d.inFolder, mine, 5, []byte("67890")).WantError(t, 404, "NOT_FOUND")
 		d.inFolder.DELETE(left, tusHeader).Want(t, 204)
-		if n := d.owner.GET(mediaPath + "?document_id=" + d.document).Want(t, 200).JSON["total"]; n != 1.0 {
+		if n := d.owner.GET(mediaPath+"?document_id="+d.document).Want(t, 200).JSON["total"]; n != 1.0 {
 			t.Errorf("the document that left has %v files", n)
 		}
 	})
@@ -100,7 +100,7 @@ func TestRestriction_AnUploadEndsInside(t *testing.T) {
 		}}
 		piece(d.inFolder, path, 0, []byte("12345")).WantError(t, 404, "NOT_FOUND", "document")
 		d.inFolder.Do("HEAD", path, nil, tusHeader).Want(t, 404)
-		if n := d.owner.GET(mediaPath + "?document_id=" + d.document).Want(t, 200).JSON["total"]; n != 1.0 {
+		if n := d.owner.GET(mediaPath+"?document_id="+d.document).Want(t, 200).JSON["total"]; n != 1.0 {
 			t.Errorf("the document that left has %v files", n)
 		}
 	})
@@ -114,10 +114,10 @@ func TestRestriction_SearchInAFolderAbove(t *testing.T) {
 		for _, c := range []*apitest.Client{d.inFolder, d.inProject} {
 			sameAsUnknown(t, c, "GET", "/api/v1/search?q=inside&folder_id=%", "", top)
 		}
-		if n := d.inFolder.GET("/api/v1/search?q=inside&folder_id=" + d.folder).Want(t, 200).JSON["total"]; n != 2.0 {
+		if n := d.inFolder.GET("/api/v1/search?q=inside&folder_id="+d.folder).Want(t, 200).JSON["total"]; n != 2.0 {
 			t.Errorf("in the visible folder %v are found", n)
 		}
-		if n := d.owner.GET("/api/v1/search?q=inside&folder_id=" + top).Want(t, 200).JSON["total"]; n != 3.0 {
+		if n := d.owner.GET("/api/v1/search?q=inside&folder_id="+top).Want(t, 200).JSON["total"]; n != 3.0 {
 			t.Errorf("without a restriction %v are found", n)
 		}
 	})
@@ -162,7 +162,9 @@ func TestRestriction_RestoreStaysInside(t *testing.T) {
 			t.Fatalf("the caller who left got %v", err)
 		}
 		c.POST(at(documents, top)+"/move", fields{"project_id": inside}).Want(t, 200)
-		trash := func() int { return int(c.GET(documents + "?deleted=true&project_id=" + outside).Want(t, 200).JSON["total"].(float64)) }
+		trash := func() int {
+			return int(c.GET(documents+"?deleted=true&project_id="+outside).Want(t, 200).JSON["total"].(float64))
+		}
 		before := trash()
 		if before == 0 {
 			t.Fatal("nothing was deleted before the caller left")
