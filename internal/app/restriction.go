@@ -246,9 +246,14 @@ func (w *work) endRestrictions() error {
 // withoutFigures replaces a refusal that tells how much the workspace has: a restricted caller must
 // not learn that.
 func (w *work) withoutFigures(err error) error {
-	if fault, is := errors.AsType[*sheaf.Error](err); !w.restricted() || !is || fault.Code != sheaf.CodeQuota {
+	fault, is := errors.AsType[*sheaf.Error](err)
+	if !w.restricted() || !is || fault.Code != sheaf.CodeQuota {
 		return err
 	}
-	return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeQuota,
+	plain := &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeQuota,
 		Text: "this workspace has reached a limit of its plan: delete what is not needed, or ask an owner of the workspace to upgrade the plan"}
+	if fault.Index != nil {
+		return sheaf.AtOperation(*fault.Index, plain)
+	}
+	return plain
 }

@@ -197,3 +197,27 @@ func TestRestriction_HealthInItsLog(t *testing.T) {
 		}
 	})
 }
+
+// D170: a restricted key that reaches the quota learns that, the operation of a batch that did, and no
+// figures of the workspace.
+func TestRestriction_QuotaWithoutFigures(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		d := divide(t, a)
+		made := fields{"title": "t", "project_id": d.project}
+		told := d.owner.POST(documents, made).Want(t, 201).Text(t, "id")
+		a.MaxRecords.Store(3)
+		d.owner.POST(documents, made).WantError(t, 403, "QUOTA_REACHED", "3")
+		r := d.inFolder.POST("/api/v1/batch", fields{"operations": []fields{
+			{"action": "update", "resource_type": "document", "resource_id": told, "body": fields{"title": "n"}},
+			{"action": "create", "resource_type": "document", "body": made}}}).WantError(t, 403, "QUOTA_REACHED", "operations[1]")
+		if r.JSON["index"] != 1.0 {
+			t.Errorf("the refusal has no index: %s", r.Body)
+		}
+		for _, r := range []*apitest.Response{r, d.inFolder.POST(documents, made).WantError(t, 403, "QUOTA_REACHED")} {
+			text := strings.ReplaceAll(r.Text(t, "error"), "operations[1]", "")
+			if strings.ContainsAny(text, "0123456789") {
+				t.Errorf("the refusal has figures: %s", text)
+			}
+		}
+	})
+}
