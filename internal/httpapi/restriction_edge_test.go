@@ -195,6 +195,14 @@ func TestRestriction_HealthInItsLog(t *testing.T) {
 		if n := len(settled(t, d.owner, watching)); n != 1 {
 			t.Errorf("another subscription with the same restriction got %d", n)
 		}
+		// A caller who sees everything learns why it got no other event.
+		create(t, d.owner, documents, fields{"title": canary, "project_id": d.out["projects"]})
+		outside := d.owner.GET(events+"?limit=1&order=desc&type=document.created").Want(t, 200).IDs(t)[0]
+		for _, fate := range d.owner.GET(at(events, outside)+"/deliveries").Want(t, 200).Items(t) {
+			if fate["subscription_id"] == mine && !strings.HasPrefix(fmt.Sprint(fate["reason"]), "restricted") {
+				t.Errorf("the reason is %q", fate["reason"])
+			}
+		}
 	})
 }
 
