@@ -169,6 +169,16 @@ type RestrictTo struct {
 	Folders  []sheaf.FolderID
 }
 
+// checkPerson returns Invalid if a person with the role cannot be restricted to these records, because
+// of the role, or because they are none or too many.
+func (to *RestrictTo) checkPerson(role sheaf.Role) error {
+	if to == nil {
+		return nil
+	}
+	r := sheaf.Restriction{Projects: to.Projects, Folders: to.Folders}
+	return firstError(r.CheckRole(role), r.Check())
+}
+
 // restriction returns the stored restriction to these records, which must exist (NotFound). Callers
 // that are restricted to the same records share one. RESTRICTION_LIMIT_REACHED means that the
 // workspace has too many different ones.
@@ -208,7 +218,7 @@ func (w *work) restriction(to *RestrictTo) (*sheaf.Restriction, error) {
 	}
 	if w.ws.Restrictions >= sheaf.MaxRestrictions {
 		return nil, &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeRestrictionLimit,
-			Text: fmt.Sprintf("this workspace has keys and webhooks with %d different restrictions, which is the maximum: restrict to the same records as another key, or revoke one", sheaf.MaxRestrictions)}
+			Text: fmt.Sprintf("this workspace has keys, webhooks and people with %d different restrictions, which is the maximum: restrict to the same records as another one, or revoke a key", sheaf.MaxRestrictions)}
 	}
 	made := sheaf.ParseRestriction(w.nextNumber(), stored)
 	w.ws.Restrictions++

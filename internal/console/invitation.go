@@ -70,7 +70,7 @@ func (c *Console) invite(v *visit) error {
 	if p.Role, err = sheaf.ParseRole(v.field("role")); err != nil {
 		return v.again("invite", p, err)
 	}
-	i, err := c.app.Invite(v.r.Context(), v.caller, p.Email, p.Role)
+	i, err := c.app.Invite(v.r.Context(), v.caller, p.Email, p.Role, nil)
 	if err != nil {
 		return v.again("invite", p, err)
 	}

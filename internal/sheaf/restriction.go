@@ -16,15 +16,15 @@ const (
 // does not exist for the caller. A folder covers everything below it, as things move. A caller
 // without a restriction sees the whole workspace.
 //
-// Keys and subscriptions that name the same records share one restriction, and with it one log of
-// events.
+// Keys, subscriptions and people that name the same records share one restriction, and with it one
+// log of events.
 type Restriction struct {
 	Number   int64 // number among the records of its workspace
 	Projects []ProjectID
 	Folders  []FolderID // folders of projects
 }
 
-// Fields appends the restriction as a key shows it.
+// Fields appends the restriction as a key or a membership shows it.
 func (r *Restriction) Fields(o *Object) {
 	o.Texts("project_ids", textsOf(r.Projects))
 	o.Texts("folder_ids", textsOf(r.Folders))
@@ -56,6 +56,18 @@ func (r *Restriction) CheckScopes(scopes Scopes) error {
 		if !s.Restrictable() {
 			return InvalidField("scopes", "scopes: %s does not go with restricted_to, because it reaches beyond projects and folders: leave one of them out", s)
 		}
+	}
+	return nil
+}
+
+// MayBeRestricted reports whether a person with the role can be restricted to part of a workspace.
+// Admins and owners manage what belongs to the whole workspace.
+func (r Role) MayBeRestricted() bool { return r == Editor || r == Member }
+
+// CheckRole returns Invalid if a person with the role cannot be restricted.
+func (r *Restriction) CheckRole(role Role) error {
+	if !role.MayBeRestricted() {
+		return InvalidField("restricted_to", "restricted_to goes only with the roles editor and member, not with %s: leave one of them out", role)
 	}
 	return nil
 }
