@@ -137,7 +137,7 @@ func whole(s sheaf.Scope) need {
 
 // errPart is the refusal of what belongs to the whole workspace.
 func errPart(to *sheaf.Restriction) error {
-	return sheaf.Forbiddenf("you are restricted to %s, and this belongs to the whole workspace: ask an owner to do it, or to lift the restriction", describeRestriction(to))
+	return sheaf.Forbiddenf("you are restricted to %s, and this belongs to the whole workspace: ask an owner to do it, or to lift the restriction", to.Phrase())
 }
 
 // owner requires an owner of the workspace.

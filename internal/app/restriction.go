@@ -26,25 +26,7 @@ func (w *work) outside(noun, field string) error {
 		return nil
 	}
 	return sheaf.Forbiddenf("you may only change %s, so the %s cannot be outside of that: send a %s that is part of it",
-		describeRestriction(w.caller.Restriction()), noun, field)
-}
-
-// describeRestriction says what a restricted caller sees.
-func describeRestriction(to *sheaf.Restriction) string {
-	count := func(n int, noun string) string {
-		if n == 1 {
-			return "one " + noun
-		}
-		return fmt.Sprintf("%d %ss", n, noun)
-	}
-	switch projects, folders := len(to.Projects), len(to.Folders); {
-	case folders == 0:
-		return count(projects, "project")
-	case projects == 0:
-		return count(folders, "folder") + " and what is in it"
-	default:
-		return count(projects, "project") + ", " + count(folders, "folder") + " and what is in it"
-	}
+		w.caller.Restriction().Phrase(), noun, field)
 }
 
 // mayFile returns an error if a restricted caller may not put the project into the folder: outside
@@ -88,7 +70,7 @@ func (w *work) mayPlaceFolder(before, f sheaf.Folder) error {
 	case !w.restricted():
 		return nil
 	case f.EntityType == sheaf.BrandingFolder:
-		return sheaf.Forbiddenf("you may only change %s: folders of brandings are not part of it", describeRestriction(w.caller.Restriction()))
+		return sheaf.Forbiddenf("you may only change %s: folders of brandings are not part of it", w.caller.Restriction().Phrase())
 	case f.ID != "" && sheaf.SameID(before.ParentID, f.ParentID):
 		return nil
 	case w.caller.Restriction().Names(string(f.ID)):

@@ -158,6 +158,8 @@ GET /w/{workspace}/members/invite: owners
 POST /w/{workspace}/members/invite: owners
 GET /w/{workspace}/members/{id}/role: owners
 POST /w/{workspace}/members/{id}/role: owners
+GET /w/{workspace}/members/{id}/access: owners
+POST /w/{workspace}/members/{id}/access: owners
 GET /w/{workspace}/members/{id}/remove: projects:read member
 POST /w/{workspace}/members/{id}/remove: projects:read member
 POST /w/{workspace}/invitations/{id}/withdraw: owners

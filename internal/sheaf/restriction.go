@@ -1,6 +1,7 @@
 package sheaf
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -28,6 +29,28 @@ type Restriction struct {
 func (r *Restriction) Fields(o *Object) {
 	o.Texts("project_ids", textsOf(r.Projects))
 	o.Texts("folder_ids", textsOf(r.Folders))
+}
+
+// Phrase says how much the restriction names, as "one project, 2 folders and what is in it".
+func (r *Restriction) Phrase() string {
+	count := func(n int, noun string) string {
+		if n == 1 {
+			return "one " + noun
+		}
+		return fmt.Sprintf("%d %ss", n, noun)
+	}
+	inside := " and what is in it"
+	if len(r.Folders) > 1 {
+		inside = " and what is in them"
+	}
+	switch projects, folders := len(r.Projects), len(r.Folders); {
+	case folders == 0:
+		return count(projects, "project")
+	case projects == 0:
+		return count(folders, "folder") + inside
+	default:
+		return count(projects, "project") + ", " + count(folders, "folder") + inside
+	}
 }
 
 // Check returns Invalid for a restriction that names nothing, or too much.
