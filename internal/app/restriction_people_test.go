@@ -266,7 +266,7 @@ func TestRestriction_OfPeopleInsideTheTransaction(t *testing.T) {
 		bob := caller(t, a, token)
 		open := func(c Caller) bool {
 			t.Helper()
-			gone, err := a.EndedVisits(ctx, []Visit{NewVisit(token, c)})
+			gone, err := a.EndedVisits(ctx, []Visit{NewVisit(token, c.Workspace, c.Restriction())})
 			v.must(err)
 			return len(gone) == 0
 		}

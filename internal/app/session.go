@@ -185,11 +185,11 @@ const visitNoted = time.Hour
 // Visit is an open page of a session in a workspace, with the restriction that it was made for.
 type Visit = store.Visit
 
-// NewVisit returns the Visit of the session with that token, by the caller.
-func NewVisit(token string, c Caller) Visit {
-	v := Visit{Hash: [32]byte(tokenHash(token)), Workspace: c.Workspace}
-	if to := c.Restriction(); to != nil {
-		v.Restriction = to.Number
+// NewVisit returns the Visit of the session with that token, whose person is restricted to `within`.
+func NewVisit(token string, ws sheaf.WorkspaceID, within *sheaf.Restriction) Visit {
+	v := Visit{Hash: [32]byte(tokenHash(token)), Workspace: ws}
+	if within != nil {
+		v.Restriction = within.Number
 	}
 	return v
 }

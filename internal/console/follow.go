@@ -149,7 +149,7 @@ func (c *Console) follow(v *visit) error {
 	ctx, end := context.WithCancel(v.r.Context())
 	defer end()
 	f := &follower{v: v, at: at, control: http.NewResponseController(v)}
-	defer c.live.addStream(&stream{visit: app.NewVisit(v.token, v.caller), end: end})()
+	defer c.live.addStream(&stream{visit: app.NewVisit(v.token, v.caller.Workspace, v.caller.Restriction()), end: end})()
 	_, f.announced = c.live.watch(v.caller.Workspace)
 	// Announce at once what changed since the page was made.
 	for i, s := range unnumbered {

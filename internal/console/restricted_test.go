@@ -400,7 +400,7 @@ func TestRestricted_OutsideDoesNotExist(t *testing.T) {
 	}
 }
 
-// D168: a restricted person opens what the table says, and no page has anything from outside.
+// D168, D169: a restricted person opens what the table says, and no page has anything from outside.
 func TestRestricted_Inside(t *testing.T) {
 	d := divide(t)
 	table := readReaches(t)
