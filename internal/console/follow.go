@@ -162,7 +162,13 @@ func (c *Console) follow(v *visit) error {
 	}
 	// The server's own deadlines are for requests that end.
 	_ = f.control.SetReadDeadline(time.Time{})
+	if known && v.r.URL.Query().Get("within") != markOf(v.caller.Restriction()) {
+		_ = f.send("event: " + signAnew + "\ndata: {}\n\n")
+	}
 	f.run(ctx)
+	if ctx.Err() != nil && v.r.Context().Err() == nil {
+		_ = f.send("retry: 100\n\n") // the person's rights have changed: the page asks again at once
+	}
 	return nil
 }
 

@@ -3,7 +3,9 @@ package console
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"html/template"
@@ -73,6 +75,19 @@ func (p page) Owner() bool { return p.Member.Role == sheaf.Owner }
 
 // Restricted reports whether the person sees only a part of the workspace.
 func (p page) Restricted() bool { return p.Member.RestrictedTo != nil }
+
+// Within returns a mark of what the person sees. It is the same as long as that does not change, and
+// empty for the whole workspace.
+func (p page) Within() string { return markOf(p.Member.RestrictedTo) }
+
+// markOf returns the mark of a restriction. It tells nothing that its person does not know.
+func markOf(to *sheaf.Restriction) string {
+	if to == nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(to.String()))
+	return hex.EncodeToString(sum[:6])
+}
 
 // Sees returns what a restricted person sees.
 func (p page) Sees() string { return p.Member.RestrictedTo.Phrase() }

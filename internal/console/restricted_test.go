@@ -3,6 +3,7 @@ package console
 import (
 	"crypto/sha256"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -478,13 +479,21 @@ func TestRestricted_Pages(t *testing.T) {
 	d.wantIn(page(d.editor, "/search?q=words"), true, "Inside document")
 }
 
+// streamOf finds the end of the address of a page's stream.
+var streamOf = regexp.MustCompile(`data-live="[^"]*\?since=\d+([^"]*)"`)
+
 // D169: an open page of a restricted person hears of changes inside, and of nothing else.
 func TestRestricted_Stream(t *testing.T) {
 	d := divide(t)
 	made := d.c.Now().Add(-3 * liveSlack)
+	within := func() string {
+		t.Helper()
+		return streamOf.FindStringSubmatch(d.request(http.MethodGet, d.address("/w/{workspace}/projects"), d.editor, nil).Body.String())[1]
+	}
+	mark := within()
 	signs := func(when string) string {
 		t.Helper()
-		got := d.ask(http.MethodGet, d.address("/w/{workspace}/live")+"?since="+fmt.Sprint(made.UnixMilli()), d.editor)
+		got := d.ask(http.MethodGet, d.address("/w/{workspace}/live")+"?since="+fmt.Sprint(made.UnixMilli())+html.UnescapeString(mark), d.editor)
 		d.withoutLeaks(when, got)
 		return got.Body.String()
 	}
@@ -507,6 +516,21 @@ func TestRestricted_Stream(t *testing.T) {
 	f := &follower{v: &visit{console: d.c, caller: caller}, at: at}
 	if last, err := d.a.FollowEvents(t.Context(), f.v.caller, sheaf.EventFilter{}); err != nil || last != at {
 		t.Errorf("an event outside moves the stream from %d to %d, %v", at, last, err)
+	}
+
+	// A page from before another restriction loads itself anew, and one from after it does not.
+	if got := signs("the same restriction"); strings.Contains(got, signAnew) {
+		t.Errorf("under the same restriction: %q", got)
+	}
+	for _, to := range []*app.RestrictTo{{Projects: []sheaf.ProjectID{sheaf.ProjectID(d.inside["projects"])}}, nil} {
+		d.must(d.a.Restrict(t.Context(), d.caller, caller.User, to, sheaf.Opt[string]{}))
+		if got := signs("another restriction"); !strings.Contains(got, "event: anew") {
+			t.Errorf("after another restriction: %q", got)
+		}
+		mark = within()
+		if got := signs("a page under the new restriction"); strings.Contains(got, signAnew) {
+			t.Errorf("under the new restriction: %q", got)
+		}
 	}
 }
 
