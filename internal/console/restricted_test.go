@@ -449,7 +449,7 @@ func TestRestricted_Pages(t *testing.T) {
 		return got.Body.String()
 	}
 	home := page(d.editor, "/projects")
-	d.wantIn(home, true, "You see one folder and what is in it of this workspace", "Inside folder", "To create a project or folder, open a folder first")
+	d.wantIn(home, true, "Of this workspace you see one folder and what is in it.", "Inside folder", "To create a project or folder, open a folder first")
 	d.wantIn(home, false, "New folder", "New project", "First steps", ">Webhooks<", ">Keys<", `data-move="parent"`, "Inside trashed")
 	d.wantIn(page(d.reader, "/projects"), false, "open a folder first")
 	folder := page(d.editor, "/folders/{id}")
@@ -471,7 +471,7 @@ func TestRestricted_Pages(t *testing.T) {
 	d.wantIn(page(d.editor, "/trash"), true, "Inside trashed")
 	members := page(d.editor, "/members")
 	d.wantIn(members, true, "Ada", "Bob", "dan@example.com", "sees one folder and what is in it")
-	d.wantIn(members, false, "mia@example.com", "Invite someone", "Change what")
+	d.wantIn(members, false, "mia@example.com", "Invite someone", "Access of")
 	jump := page(d.editor, "/jump?q=")
 	d.wantIn(jump, true, "New document", ">Settings<")
 	d.wantIn(jump, false, "New project", "New folder", "Upload a file", "Webhooks", "Keys", "Documents without a project")
@@ -583,7 +583,7 @@ func TestReach_IsChosenWithoutAScript(t *testing.T) {
 	d.wantIn(send("/members/invite", invite).Body.String(), true, "cannot be restricted", ticked(folder), `value="admin" checked`)
 	invite.Set("role", "editor")
 	d.wantIn(send("/members/invite", invite).Body.String(), true, "Send this link")
-	d.wantIn(d.get("members"), true, "eva@example.com", "sees one folder and what is in it", "Change what Dan sees")
+	d.wantIn(d.get("members"), true, "eva@example.com", "sees one folder and what is in it", "Access of Dan")
 
 	// What a member sees is changed later, and lifted.
 	dan := d.callerOf(d.editor)
