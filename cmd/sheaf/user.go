@@ -132,14 +132,22 @@ type userInvite struct {
 	cli.Output
 	addressFlags
 	workspaceFlag
-	Email string `arg:"" help:"E-mail of the person to invite. No mail is sent."`
-	Role  string `default:"member" values:"owner,admin,editor,member" help:"owner, admin, editor or member."`
+	Email   string   `arg:"" help:"E-mail of the person to invite. No mail is sent."`
+	Role    string   `default:"member" values:"owner,admin,editor,member" help:"owner, admin, editor or member."`
+	Project []string `placeholder:"ID" help:"Restrict an editor or member to this project; repeat for several. What is outside does not exist for them."`
+	Folder  []string `placeholder:"ID" help:"Restrict an editor or member to this folder and everything below it; repeat for several."`
 }
 
 func (c *userInvite) Run(ctx context.Context, p *program) error {
 	role, err := sheaf.ParseRole(c.Role)
 	if err != nil {
 		return err
+	}
+	var to *app.RestrictTo
+	if len(c.Project)+len(c.Folder) > 0 {
+		if to, err = restrictTo(c.Project, c.Folder); err != nil {
+			return err
+		}
 	}
 	return c.operate(ctx, p, true, func(op app.Operator) error {
 		base, err := c.base(ctx, p, c.storeFlags, op)
@@ -150,7 +158,7 @@ func (c *userInvite) Run(ctx context.Context, p *program) error {
 		if err != nil {
 			return err
 		}
-		i, err := op.Invite(ctx, id, c.Email, role)
+		i, err := op.Invite(ctx, id, c.Email, role, to)
 		if err != nil {
 			return err
 		}
@@ -212,7 +220,11 @@ func userTable(all []app.UserIn) string {
 			}
 			var in []string
 			for _, m := range u.Memberships {
-				in = append(in, fmt.Sprintf("%s (%s)", m.Workspace.Name, m.Role))
+				role := string(m.Role)
+				if m.RestrictedTo != nil {
+					role += ", restricted"
+				}
+				in = append(in, fmt.Sprintf("%s (%s)", m.Workspace.Name, role))
 			}
 			row(u.ID, email, password, strings.Join(in, ", "))
 		}

@@ -48,6 +48,8 @@ type Caller struct {
 	User      sheaf.UserID // the user named in the events
 	Key       sheaf.Key    // has no ID if the caller is a member
 	Role      sheaf.Role   // role of the signed-in member; empty if the caller is a key
+	// Within is what the signed-in member is restricted to; nil: the whole workspace. A key has its own.
+	Within *sheaf.Restriction
 	// Plan is the workspace's plan when the request began, for the edges. The rules check limits
 	// against the stored plan, in the transaction.
 	Plan sheaf.Plan
@@ -61,7 +63,12 @@ type Caller struct {
 }
 
 // Restriction returns what the caller is restricted to, or nil.
-func (c Caller) Restriction() *sheaf.Restriction { return c.Key.RestrictedTo }
+func (c Caller) Restriction() *sheaf.Restriction {
+	if c.Role != "" {
+		return c.Within
+	}
+	return c.Key.RestrictedTo
+}
 
 // sight returns what the store shows to the caller.
 func (c Caller) sight() store.Sight {
@@ -69,12 +76,15 @@ func (c Caller) sight() store.Sight {
 }
 
 // May reports whether the caller has the scope. A key has the scopes that it was granted, a member
-// those of the role.
+// those of the role. A restricted member has those of them that go with a restriction.
 func (c Caller) May(s sheaf.Scope) bool {
-	if c.Role != "" {
-		return c.Role.Scopes().Has(s)
+	switch {
+	case c.Role == "":
+		return c.Key.Scopes.Has(s)
+	case c.Within != nil:
+		return c.Role.RestrictedScopes().Has(s)
 	}
-	return c.Key.Scopes.Has(s)
+	return c.Role.Scopes().Has(s)
 }
 
 // Authorize returns Forbidden, naming the scope, unless the caller has it. The edges call it before
@@ -83,6 +93,8 @@ func (c Caller) Authorize(s sheaf.Scope) error {
 	switch {
 	case c.May(s):
 		return nil
+	case c.Role != "" && c.Within != nil && c.Role.Scopes().Has(s):
+		return errPart(c.Within)
 	case c.Role != "":
 		return sheaf.Forbiddenf("%s of this workspace can read this but not change it: ask an owner to make you %s", c.Role.Phrase(), sheaf.LowestRole(s).Phrase())
 	}
@@ -111,6 +123,21 @@ func scope(all ...sheaf.Scope) need {
 		}
 		return nil
 	}
+}
+
+// whole requires the scope, and a caller who sees the whole workspace.
+func whole(s sheaf.Scope) need {
+	return func(c Caller) error {
+		if err := c.Authorize(s); err != nil || c.Restriction() == nil {
+			return err
+		}
+		return errPart(c.Restriction())
+	}
+}
+
+// errPart is the refusal of what belongs to the whole workspace.
+func errPart(to *sheaf.Restriction) error {
+	return sheaf.Forbiddenf("you are restricted to %s, and this belongs to the whole workspace: ask an owner to do it, or to lift the restriction", to.Phrase())
 }
 
 // owner requires an owner of the workspace.
@@ -194,7 +221,7 @@ func do(ctx context.Context, a *App, c Caller, needs need, fault error, act func
 func (w *work) authorizeStored(needs need) error {
 	c := w.caller
 	if c.Role != "" {
-		role, err := w.Role(w.ws.ID, c.User)
+		role, to, err := w.Rights(w.ws.ID, c.User)
 		switch {
 		case sheaf.KindOf(err) == sheaf.NotFound:
 			return sheaf.Missing("workspace")
@@ -202,6 +229,8 @@ func (w *work) authorizeStored(needs need) error {
 			return err
 		case role != c.Role:
 			return sheaf.Forbiddenf("your role in this workspace was changed to %s: load the page again", role)
+		case !to.Is(c.Within):
+			return sheaf.Forbiddenf("what you see of this workspace was changed: load the page again")
 		}
 		return needs(c)
 	}

@@ -24,27 +24,41 @@ type NewInvitation struct {
 }
 
 // Invite creates a one-time link for joining the workspace. It replaces an older one for the same
-// e-mail. No mail is sent. Invite returns Invalid for a text that is no e-mail address. It returns
-// Conflict for a personal workspace, for a member, or if maxInvitations to others are open.
-func (a *App) Invite(ctx context.Context, c Caller, email string, role sheaf.Role) (NewInvitation, error) {
-	fault := firstError(checkOperatorText("e-mail", email), checkEmail(email))
+// e-mail. No mail is sent. restrictTo limits the person to these records; nil: the whole workspace.
+// Invite returns Invalid for a text that is no e-mail address, and for a restriction that does not go
+// with the role. It returns NotFound for unknown records of the restriction, and Conflict for a
+// personal workspace, for a member, or if maxInvitations to others are open.
+func (a *App) Invite(ctx context.Context, c Caller, email string, role sheaf.Role, restrictTo *RestrictTo) (NewInvitation, error) {
+	fault := checkInvite(email, role, restrictTo)
 	return write(ctx, a, c, owner, fault, func(w *work) (NewInvitation, error) {
 		if err := w.mayInvite(email); err != nil {
 			return NewInvitation{}, err
 		}
-		return w.invite(email, role)
+		return w.invite(email, role, restrictTo)
 	})
 }
 
+// checkInvite returns the first error of an invitation that does not depend on what is stored.
+func checkInvite(email string, role sheaf.Role, restrictTo *RestrictTo) error {
+	return firstError(checkOperatorText("e-mail", email), checkEmail(email), restrictTo.checkPerson(role))
+}
+
 // invite stores an invitation and returns it with its token. Only the token's hash is stored.
-func (w *work) invite(email string, role sheaf.Role) (NewInvitation, error) {
+func (w *work) invite(email string, role sheaf.Role, restrictTo *RestrictTo) (NewInvitation, error) {
+	to, err := w.restriction(restrictTo)
+	if err != nil {
+		return NewInvitation{}, err
+	}
 	token, err := w.app.newToken()
 	if err != nil {
 		return NewInvitation{}, err
 	}
 	i := sheaf.Invitation{ID: sheaf.InvitationID(w.app.newID()), Email: email, Role: role, InvitedBy: w.caller.User,
-		CreatedAt: w.now, ExpiresAt: w.now.Add(invitationLives)}
-	return NewInvitation{i, token}, w.InsertInvitation(w.ws.ID, i, tokenHash(token))
+		CreatedAt: w.now, ExpiresAt: w.now.Add(invitationLives), RestrictedTo: to}
+	if err := w.InsertInvitation(w.ws.ID, i, tokenHash(token)); err != nil {
+		return NewInvitation{}, err
+	}
+	return NewInvitation{i, token}, w.endRestrictions() // of an invitation that this one replaces
 }
 
 // mayInvite returns Conflict if no one, or not this person, can be invited.
@@ -82,7 +96,10 @@ func (w *work) notAMember(email string) error {
 func (a *App) Withdraw(ctx context.Context, c Caller, id sheaf.InvitationID) error {
 	c.deletes = true
 	return do(ctx, a, c, owner, nil, func(w *work) error {
-		return w.DeleteInvitation(w.ws.ID, id)
+		if err := w.DeleteInvitation(w.ws.ID, id); err != nil {
+			return err
+		}
+		return w.endRestrictions()
 	})
 }
 
@@ -199,7 +216,7 @@ func (a *App) useInvitation(ctx context.Context, token string, o Offer, user she
 		if err := tx.DeleteSession(tokenHash(old)); err != nil {
 			return err
 		}
-		if err := tx.InsertMember(sheaf.Membership{Workspace: ws, User: user, Role: now.Invitation.Role, Since: a.now()}); err != nil {
+		if err := tx.InsertMember(sheaf.Membership{Workspace: ws, User: user, Role: now.Invitation.Role, Since: a.now(), RestrictedTo: now.Invitation.RestrictedTo}); err != nil {
 			return err
 		}
 		s, err = a.openSession(tx, user)

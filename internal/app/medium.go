@@ -60,9 +60,13 @@ func (a *App) MediumNamedBy(ctx context.Context, c Caller, id sheaf.MediumID, do
 	})
 }
 
-// MediumContent returns one medium with its bytes, which the caller closes, or NotFound.
-func (a *App) MediumContent(ctx context.Context, c Caller, id sheaf.MediumID) (sheaf.Medium, media.Content, error) {
+// MediumContent returns one medium with its bytes, which the caller closes, or NotFound. If the text of
+// the document `in` names the medium, the caller needs to see only that document; `in` may be empty.
+func (a *App) MediumContent(ctx context.Context, c Caller, id sheaf.MediumID, in sheaf.DocumentID) (sheaf.Medium, media.Content, error) {
 	m, err := a.Medium(ctx, c, id)
+	if sheaf.KindOf(err) == sheaf.NotFound && in != "" {
+		m, err = a.MediumNamedBy(ctx, c, id, in)
+	}
 	if err != nil {
 		return m, nil, err
 	}

@@ -13,11 +13,20 @@ type Members struct {
 	Invitations []sheaf.Invitation // only for owners
 }
 
-// Members returns the members of the caller's workspace. A key may not read them.
+// Members returns the members of the caller's workspace. A key may not read them. A restricted member
+// gets the names and roles of the others, and neither their e-mails nor their restrictions.
 func (a *App) Members(ctx context.Context, c Caller) (Members, error) {
 	return read(ctx, a, c, member, func(r *store.Reader) (m Members, err error) {
-		if m.Members, err = r.Members(c.Workspace); err != nil || c.Role != sheaf.Owner {
+		if m.Members, err = r.Members(c.Workspace); err != nil {
 			return m, err
+		}
+		for i := range m.Members {
+			if other := &m.Members[i]; c.Within != nil && other.User.ID != c.User {
+				other.User.Email, other.RestrictedTo = nil, nil
+			}
+		}
+		if c.Role != sheaf.Owner {
+			return m, nil
 		}
 		m.Invitations, err = r.Invitations(c.Workspace, a.now())
 		return m, err
@@ -31,22 +40,54 @@ func (a *App) Erased(ctx context.Context, c Caller, ids []sheaf.UserID) (map[she
 
 // SetRole changes a member's role. It also ends what the member created and may no longer create:
 // the invitations of someone who is no longer an owner, and the keys of someone who becomes an
-// editor or a member, unless they belong to the workspace. It returns NotFound for a user who is not a member, and Conflict if the workspace would
-// have no owner.
+// editor or a member, unless they belong to the workspace. It returns NotFound for a user who is not a
+// member. It returns Conflict if the workspace would have no owner, and for a restricted member if the
+// role sees the whole workspace: the restriction must be lifted first.
 func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.Role, was sheaf.Opt[sheaf.Role]) error {
 	return do(ctx, a, c, owner, nil, func(w *work) error {
-		now, err := w.Role(w.ws.ID, u)
+		now, to, err := w.Rights(w.ws.ID, u)
 		if err != nil {
 			return err
 		}
 		if err := seen(was, now); err != nil {
 			return err
 		}
+		if to != nil && !role.MayBeRestricted() {
+			return sheaf.Conflictf("this member is restricted to %s, and %s sees the whole workspace: lift the restriction first", to.Phrase(), role.Phrase())
+		}
 		if err := w.ownerStays(u, role); err != nil {
 			return err
 		}
 		if err := w.SetRole(w.ws.ID, u, role); err != nil {
 			return err
+		}
+		return w.endBeyond(u, role)
+	})
+}
+
+// Restrict limits a member to these records; nil lifts the restriction. It revokes the keys of a member
+// who becomes restricted, unless they belong to the workspace: they may reach beyond it. It returns
+// Invalid for a restriction that names nothing, too much, or that does not go with the member's role.
+// It returns NotFound for a user who is not a member and for unknown records. `was` is the stored form
+// of the restriction that the caller has seen.
+func (a *App) Restrict(ctx context.Context, c Caller, u sheaf.UserID, restrictTo *RestrictTo, was sheaf.Opt[string]) error {
+	return do(ctx, a, c, owner, nil, func(w *work) error {
+		role, before, err := w.Rights(w.ws.ID, u)
+		if err != nil {
+			return err
+		}
+		if err := firstError(restrictTo.checkPerson(role), seen(was, before.String())); err != nil {
+			return err
+		}
+		to, err := w.restriction(restrictTo)
+		if err != nil || to.Is(before) {
+			return err
+		}
+		if err := w.RestrictMember(w.ws.ID, u, to); err != nil {
+			return err
+		}
+		if to == nil {
+			return w.endRestrictions()
 		}
 		return w.endBeyond(u, role)
 	})

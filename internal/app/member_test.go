@@ -29,7 +29,7 @@ func caller(t *testing.T, a *App, token string) Caller {
 // invited creates an invitation and accepts it as a new user.
 func invited(t *testing.T, a *App, owner Caller, email string, role sheaf.Role) Caller {
 	t.Helper()
-	i, err := a.Invite(t.Context(), owner, email, role)
+	i, err := a.Invite(t.Context(), owner, email, role, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestRoles_GovernTheConsole(t *testing.T) {
 		if err != nil {
 			t.Fatalf("an admin makes a key: %v", err)
 		}
-		_, err = a.Invite(t.Context(), admin, "eve@example.com", sheaf.Owner)
+		_, err = a.Invite(t.Context(), admin, "eve@example.com", sheaf.Owner, nil)
 		wantKind(t, "an admin invites", err, sheaf.Forbidden)
 		wantKind(t, "an admin makes themselves an owner", a.SetRole(t.Context(), admin, admin.User, sheaf.Owner, sheaf.Opt[sheaf.Role]{}), sheaf.Forbidden)
 		wantKind(t, "an admin changes the plan", a.ChangePlan(t.Context(), admin, sheaf.Pro, sheaf.Opt[sheaf.Plan]{}), sheaf.Forbidden)
@@ -141,7 +141,7 @@ func TestRoles_EndWhatTheyAllowedToMake(t *testing.T) {
 		n, _ := signIn(t, a, in)
 		owner := caller(t, a, n.Token)
 		second := invited(t, a, owner, "bob@example.com", sheaf.Owner)
-		i, err := a.Invite(t.Context(), second, "bob-too@example.com", sheaf.Owner)
+		i, err := a.Invite(t.Context(), second, "bob-too@example.com", sheaf.Owner, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestMembers_KeysSeeNoMember(t *testing.T) {
 		key := Caller{Workspace: c.Workspace, User: c.Key.UserID, Key: c.Key}
 		_, err = a.Members(t.Context(), key)
 		wantKind(t, "the members", err, sheaf.Forbidden)
-		_, err = a.Invite(t.Context(), key, "eve@example.com", sheaf.Owner)
+		_, err = a.Invite(t.Context(), key, "eve@example.com", sheaf.Owner, nil)
 		wantKind(t, "an invitation", err, sheaf.Forbidden)
 		wantKind(t, "leaving", a.RemoveMember(t.Context(), key, key.User), sheaf.Forbidden)
 	})
@@ -209,7 +209,7 @@ func TestInvitation_WorksOnceAndOnlyWhileItIsOpen(t *testing.T) {
 		n, _ := signIn(t, a, in)
 		owner := caller(t, a, n.Token)
 		invite := func(email string) NewInvitation {
-			i, err := a.Invite(t.Context(), owner, email, sheaf.Member)
+			i, err := a.Invite(t.Context(), owner, email, sheaf.Member, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -226,7 +226,7 @@ func TestInvitation_WorksOnceAndOnlyWhileItIsOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantKind(t, "a used link", join(again.Token), sheaf.NotFound)
-		_, err := a.Invite(t.Context(), owner, "bob@example.com", sheaf.Admin)
+		_, err := a.Invite(t.Context(), owner, "bob@example.com", sheaf.Admin, nil)
 		wantKind(t, "inviting a member", err, sheaf.Conflict)
 
 		withdrawn := invite("carol@example.com")
@@ -237,7 +237,7 @@ func TestInvitation_WorksOnceAndOnlyWhileItIsOpen(t *testing.T) {
 		late := invite("dave@example.com")
 		*now = now.Add(invitationLives)
 		wantKind(t, "an expired link", join(late.Token), sheaf.NotFound)
-		_, err = a.Invite(t.Context(), owner, "not an address", sheaf.Member)
+		_, err = a.Invite(t.Context(), owner, "not an address", sheaf.Member, nil)
 		wantKind(t, "inviting nobody", err, sheaf.Invalid)
 	})
 }
@@ -251,7 +251,7 @@ func TestInvitation_IsNoWayIntoAnothersAccount(t *testing.T) {
 		if _, err := a.Operator().CreateWorkspace(t.Context(), NewWorkspace{Name: "Bob's", Plan: sheaf.Pro, OwnerEmail: "bob@example.com"}); err != nil {
 			t.Fatal(err)
 		}
-		i, err := a.Invite(t.Context(), owner, "bob@example.com", sheaf.Member)
+		i, err := a.Invite(t.Context(), owner, "bob@example.com", sheaf.Member, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +277,7 @@ func TestInvitation_NotWithAPasswordOfBefore(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
 		in, _ := ada(t, a)
 		n, _ := signIn(t, a, in)
-		i, err := a.Invite(t.Context(), caller(t, a, n.Token), "bob@example.com", sheaf.Member)
+		i, err := a.Invite(t.Context(), caller(t, a, n.Token), "bob@example.com", sheaf.Member, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +310,7 @@ func TestInvitation_LimitUnderConcurrency(t *testing.T) {
 		n, _ := signIn(t, a, in)
 		owner := caller(t, a, n.Token)
 		invite := func(i int) error {
-			_, err := a.Invite(t.Context(), owner, fmt.Sprintf("p%d@example.com", i), sheaf.Member)
+			_, err := a.Invite(t.Context(), owner, fmt.Sprintf("p%d@example.com", i), sheaf.Member, nil)
 			return err
 		}
 		for i := range maxInvitations - 2 {
@@ -334,7 +334,7 @@ func TestInvitation_LimitUnderConcurrency(t *testing.T) {
 		if err != nil || made.Load() != 2 || len(m.Invitations) != maxInvitations {
 			t.Errorf("%d of 8 were made, %d are open: %v", made.Load(), len(m.Invitations), err)
 		}
-		_, err = a.Operator().Invite(t.Context(), owner.Workspace, "p2000@example.com", sheaf.Member)
+		_, err = a.Operator().Invite(t.Context(), owner.Workspace, "p2000@example.com", sheaf.Member, nil)
 		wantKind(t, "one too many of the operator", err, sheaf.Conflict)
 		if err := invite(0); err != nil {
 			t.Errorf("in place of an older one: %v", err)
@@ -375,7 +375,7 @@ func TestInvitation_NotIntoAPersonalWorkspace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = a.Invite(t.Context(), Caller{Workspace: ws.ID, User: ws.Owner, Role: sheaf.Owner}, "eve@example.com", sheaf.Member)
+		_, err = a.Invite(t.Context(), Caller{Workspace: ws.ID, User: ws.Owner, Role: sheaf.Owner}, "eve@example.com", sheaf.Member, nil)
 		wantKind(t, "inviting", err, sheaf.Conflict)
 	})
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/mail"
 	"strings"
 	"unicode/utf8"
@@ -160,6 +161,10 @@ func checkEmail(s string) error {
 func forOperator(err error, noun, id, remedy string) error {
 	if sheaf.KindOf(err) != sheaf.NotFound {
 		return err
+	}
+	if missing, is := errors.AsType[*sheaf.Error](err); is && (missing.Noun == "project" || missing.Noun == "folder") {
+		return &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
+			Text: fmt.Sprintf("the workspace has no %s with that id: sheaf %[1]ss list shows them", missing.Noun)} // of a restriction
 	}
 	return &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound, Text: noun + " " + id + " not found: " + remedy}
 }

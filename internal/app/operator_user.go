@@ -124,7 +124,10 @@ func leave(tx *store.Tx, id sheaf.WorkspaceID, u sheaf.UserID, now time.Time) er
 	if err := tx.DeleteMember(id, u); err != nil {
 		return err
 	}
-	return tx.RevokeKeysOf(id, u, now)
+	if err := tx.RevokeKeysOf(id, u, now); err != nil {
+		return err
+	}
+	return tx.EndIdleRestrictions(id, now)
 }
 
 // forgetBrakes deletes the counts of failed sign-ins for the account, with the addresses from which
@@ -172,6 +175,11 @@ func (m *membershipRecord) Fields(o *sheaf.Object) {
 	o.Text("id", string(m.Workspace.ID))
 	o.Text("name", m.Workspace.Name)
 	o.Text("role", string(m.Role))
+	if m.RestrictedTo == nil {
+		o.Null("restricted_to")
+	} else {
+		o.Record("restricted_to", m.RestrictedTo)
+	}
 }
 
 // Users returns all users, oldest first.
@@ -194,8 +202,8 @@ func (o Operator) Users(ctx context.Context) ([]UserIn, error) {
 
 // Invite creates a one-time link for joining a workspace, in the name of its owner, as App.Invite
 // does. It returns NotFound for an unknown workspace.
-func (o Operator) Invite(ctx context.Context, id sheaf.WorkspaceID, email string, role sheaf.Role) (NewInvitation, error) {
-	if err := firstError(checkOperatorText("e-mail", email), checkEmail(email)); err != nil {
+func (o Operator) Invite(ctx context.Context, id sheaf.WorkspaceID, email string, role sheaf.Role, restrictTo *RestrictTo) (NewInvitation, error) {
+	if err := checkInvite(email, role, restrictTo); err != nil {
 		return NewInvitation{}, err
 	}
 	i, err := operate(ctx, o, id, func(w *work) (NewInvitation, error) {
@@ -207,7 +215,7 @@ func (o Operator) Invite(ctx context.Context, id sheaf.WorkspaceID, email string
 			return NewInvitation{}, err
 		}
 		w.caller.User = owner
-		return w.invite(email, role)
+		return w.invite(email, role, restrictTo)
 	})
 	return i, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
 }

@@ -28,14 +28,14 @@ func TestEraseUser_NothingTellsWhoItWas(t *testing.T) {
 				t.Fatal("a wrong password signs in")
 			}
 		}
-		if _, err := a.Invite(t.Context(), bob, "carl@example.com", sheaf.Member); err != nil {
+		if _, err := a.Invite(t.Context(), bob, "carl@example.com", sheaf.Member, nil); err != nil {
 			t.Fatal(err)
 		}
 		other, err := a.Operator().CreateWorkspace(t.Context(), NewWorkspace{Name: "Other", Plan: sheaf.Pro, OwnerEmail: "eve@example.com"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.Operator().Invite(t.Context(), other.ID, "BOB@example.com", sheaf.Member); err != nil {
+		if _, err := a.Operator().Invite(t.Context(), other.ID, "BOB@example.com", sheaf.Member, nil); err != nil {
 			t.Fatal(err)
 		}
 		k, err := a.CreateKey(t.Context(), bob, NewKey{Name: "k", Scopes: sheaf.Scopes{sheaf.ProjectsRead}})

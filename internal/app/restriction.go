@@ -44,25 +44,7 @@ func (w *work) outside(noun, field string) error {
 		return nil
 	}
 	return sheaf.Forbiddenf("you may only change %s, so the %s cannot be outside of that: send a %s that is part of it",
-		describeRestriction(w.caller.Restriction()), noun, field)
-}
-
-// describeRestriction says what a restricted caller sees.
-func describeRestriction(to *sheaf.Restriction) string {
-	count := func(n int, noun string) string {
-		if n == 1 {
-			return "one " + noun
-		}
-		return fmt.Sprintf("%d %ss", n, noun)
-	}
-	switch projects, folders := len(to.Projects), len(to.Folders); {
-	case folders == 0:
-		return count(projects, "project")
-	case projects == 0:
-		return count(folders, "folder") + " and what is in it"
-	default:
-		return count(projects, "project") + ", " + count(folders, "folder") + " and what is in it"
-	}
+		w.caller.Restriction().Phrase(), noun, field)
 }
 
 // mayFile returns an error if a restricted caller may not put the project into the folder: outside
@@ -106,7 +88,7 @@ func (w *work) mayPlaceFolder(before, f sheaf.Folder) error {
 	case !w.restricted():
 		return nil
 	case f.EntityType == sheaf.BrandingFolder:
-		return sheaf.Forbiddenf("you may only change %s: folders of brandings are not part of it", describeRestriction(w.caller.Restriction()))
+		return sheaf.Forbiddenf("you may only change %s: folders of brandings are not part of it", w.caller.Restriction().Phrase())
 	case f.ID != "" && sheaf.SameID(before.ParentID, f.ParentID):
 		return nil
 	case w.caller.Restriction().Names(string(f.ID)):
@@ -187,6 +169,16 @@ type RestrictTo struct {
 	Folders  []sheaf.FolderID
 }
 
+// checkPerson returns Invalid if a person with the role cannot be restricted to these records, because
+// of the role, or because they are none or too many.
+func (to *RestrictTo) checkPerson(role sheaf.Role) error {
+	if to == nil {
+		return nil
+	}
+	r := sheaf.Restriction{Projects: to.Projects, Folders: to.Folders}
+	return firstError(r.CheckRole(role), r.Check())
+}
+
 // restriction returns the stored restriction to these records, which must exist (NotFound). Callers
 // that are restricted to the same records share one. RESTRICTION_LIMIT_REACHED means that the
 // workspace has too many different ones.
@@ -226,7 +218,7 @@ func (w *work) restriction(to *RestrictTo) (*sheaf.Restriction, error) {
 	}
 	if w.ws.Restrictions >= sheaf.MaxRestrictions {
 		return nil, &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeRestrictionLimit,
-			Text: fmt.Sprintf("this workspace has keys and webhooks with %d different restrictions, which is the maximum: restrict to the same records as another key, or revoke one", sheaf.MaxRestrictions)}
+			Text: fmt.Sprintf("this workspace has keys, webhooks and people with %d different restrictions, which is the maximum: restrict to the same records as another one, or revoke a key", sheaf.MaxRestrictions)}
 	}
 	made := sheaf.ParseRestriction(w.nextNumber(), stored)
 	w.ws.Restrictions++

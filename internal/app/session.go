@@ -154,6 +154,11 @@ func (a *App) Session(ctx context.Context, token string) (Session, error) {
 			return s, err
 		}
 		s.Memberships, err = r.Memberships(stored.User)
+		for i := range s.Memberships {
+			if m := &s.Memberships[i]; m.RestrictedTo != nil {
+				m.Workspace = m.Workspace.WithoutFigures()
+			}
+		}
 		return s, err
 	})
 	if sheaf.KindOf(err) == sheaf.NotFound || err == nil && ended(stored, now) {
@@ -177,16 +182,20 @@ func (a *App) Session(ctx context.Context, token string) (Session, error) {
 // is far below sessionIdle, and far above sessionNoted, so that open pages write hardly ever.
 const visitNoted = time.Hour
 
-// Visit is an open page of a session in a workspace.
+// Visit is an open page of a session in a workspace, with the restriction that it was made for.
 type Visit = store.Visit
 
-// NewVisit returns the Visit of the session with that token.
-func NewVisit(token string, ws sheaf.WorkspaceID) Visit {
-	return Visit{Hash: [32]byte(tokenHash(token)), Workspace: ws}
+// NewVisit returns the Visit of the session with that token, whose person is restricted to `within`.
+func NewVisit(token string, ws sheaf.WorkspaceID, within *sheaf.Restriction) Visit {
+	v := Visit{Hash: [32]byte(tokenHash(token)), Workspace: ws}
+	if within != nil {
+		v.Restriction = within.Number
+	}
+	return v
 }
 
 // EndedVisits returns those of the open pages whose session has ended, or whose user is no member of
-// the workspace any more. One query asks for all of them. An open page keeps its session in use.
+// the workspace any more or is restricted otherwise. One query asks for all of them. An open page keeps its session in use.
 func (a *App) EndedVisits(ctx context.Context, open []Visit) ([]Visit, error) {
 	now := a.now()
 	found, err := readUnasked(ctx, a, func(r *store.Reader) (map[Visit]store.Session, error) { return r.Visits(open) })
@@ -268,7 +277,7 @@ func (s Session) Caller(ws sheaf.WorkspaceID) (Caller, sheaf.Membership, error) 
 		return Caller{}, sheaf.Membership{}, sheaf.Missing("workspace")
 	}
 	m := s.Memberships[i]
-	return Caller{Workspace: ws, User: s.User.ID, Role: m.Role, Plan: m.Workspace.Plan}, m, nil
+	return Caller{Workspace: ws, User: s.User.ID, Role: m.Role, Within: m.RestrictedTo, Plan: m.Workspace.Plan}, m, nil
 }
 
 // SignOut ends the session with that token, if there is one.

@@ -26,7 +26,8 @@ type Level struct {
 }
 
 // Tree is what a reader sees of the folders: the root level, and the contents of open folders. A
-// workspace may have thousands of folders and projects, so only a part is read.
+// workspace may have thousands of folders and projects, so only a part is read. For a restricted reader
+// the root level has the folders and projects that are in no folder that the reader sees.
 type Tree struct {
 	Projects, Brandings Level                     // the root level of each type
 	In                  map[sheaf.FolderID]*Level // contents of the open folders
@@ -94,24 +95,31 @@ type growing struct {
 
 // roots reads the root level of both types.
 func (g *growing) roots() (err error) {
-	if g.tree.Projects, err = g.level(sheaf.ProjectFolder, sheaf.Nil[sheaf.FolderID]()); err != nil {
+	if g.tree.Projects, err = g.level(sheaf.ProjectFolder, nil); err != nil {
 		return err
 	}
-	g.tree.Brandings, err = g.level(sheaf.BrandingFolder, sheaf.Nil[sheaf.FolderID]())
+	g.tree.Brandings, err = g.level(sheaf.BrandingFolder, nil)
 	return err
 }
 
-// level reads the contents of a folder of that type, or of the root level.
-func (g *growing) level(kind sheaf.EntityType, in sheaf.Opt[sheaf.FolderID]) (l Level, err error) {
-	first := sheaf.Paging{Limit: MaxLevel}
-	if l.Folders, err = g.r.Folders(g.c.Workspace, sheaf.FolderFilter{EntityType: kind, Parent: in, Paging: first}); err != nil {
+// level reads the contents of a folder of that type; nil: of the root level.
+func (g *growing) level(kind sheaf.EntityType, folder *sheaf.FolderID) (l Level, err error) {
+	first, in, top := sheaf.Paging{Limit: MaxLevel}, sheaf.Opt[sheaf.FolderID]{}, folder == nil
+	if !top {
+		in = sheaf.Some(*folder)
+	}
+	folders := sheaf.FolderFilter{EntityType: kind, Parent: in, Top: top, Paging: first}
+	if kind == sheaf.BrandingFolder && top {
+		folders.Parent, folders.Top = sheaf.Nil[sheaf.FolderID](), false
+	}
+	if l.Folders, err = g.r.Folders(g.c.Workspace, folders); err != nil {
 		return l, err
 	}
 	switch {
 	case kind == sheaf.ProjectFolder:
-		l.Projects, err = g.r.Projects(g.c.Workspace, sheaf.ProjectFilter{Folder: in, Paging: first})
+		l.Projects, err = g.r.Projects(g.c.Workspace, sheaf.ProjectFilter{Folder: in, Top: top, Paging: first})
 	case g.c.May(sheaf.BrandingsRead):
-		l.Brandings, err = g.r.Brandings(g.c.Workspace, sheaf.BrandingFilter{Folder: in, Paging: first})
+		l.Brandings, err = g.r.Brandings(g.c.Workspace, sheaf.BrandingFilter{Folder: folders.Parent, Paging: first})
 	}
 	return l, err
 }
@@ -160,10 +168,14 @@ func (g *growing) findBranding(id sheaf.BrandingID) error {
 	return g.lead(b.FolderID)
 }
 
-// lead opens the folders from the root to the folder `to`, and sets the path to them.
+// lead opens the folders from the root to the folder `to`, and sets the path to them. The path of a
+// restricted reader begins at the first folder that the reader sees.
 func (g *growing) lead(to *sheaf.FolderID) error {
 	for to != nil {
 		f, err := g.r.Folder(g.c.Workspace, *to)
+		if g.c.Restriction() != nil && sheaf.KindOf(err) == sheaf.NotFound {
+			break
+		}
 		if err != nil {
 			return err
 		}
@@ -199,7 +211,7 @@ func (g *growing) openOne(f sheaf.Folder) error {
 	if g.tree.In[f.ID] != nil {
 		return nil
 	}
-	l, err := g.level(f.EntityType, sheaf.Some(f.ID))
+	l, err := g.level(f.EntityType, &f.ID)
 	g.tree.In[f.ID] = &l
 	return err
 }
@@ -222,12 +234,13 @@ func (g *growing) showHere() {
 	}
 }
 
-// levelOf returns the level of the open folder `in`, or the root level.
+// levelOf returns the level of the open folder `in`, or the root level: a restricted reader does not
+// see every folder.
 func (g *growing) levelOf(kind sheaf.EntityType, in *sheaf.FolderID) *Level {
-	switch {
-	case in != nil:
+	if in != nil && g.tree.In[*in] != nil {
 		return g.tree.In[*in]
-	case kind == sheaf.BrandingFolder:
+	}
+	if kind == sheaf.BrandingFolder {
 		return &g.tree.Brandings
 	}
 	return &g.tree.Projects

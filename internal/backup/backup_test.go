@@ -25,7 +25,8 @@ func fill(t *testing.T, s *store.Store) {
 	id := func() string { return sheaf.NewUUID(now, rand.Reader) }
 	odd := "“odd” \\ \n ☃ \U0001F600"
 	w := sheaf.Workspace{ID: sheaf.WorkspaceID(id()), Name: odd, Plan: sheaf.Pro, CreatedAt: now, Version: 1}
-	u := sheaf.User{ID: sheaf.UserID(id()), Name: odd, CreatedAt: now}
+	u, restricted := sheaf.User{ID: sheaf.UserID(id()), Name: odd, CreatedAt: now}, sheaf.User{ID: sheaf.UserID(id()), CreatedAt: now}
+	to := &sheaf.Restriction{Number: 6, Projects: []sheaf.ProjectID{sheaf.ProjectID(id())}}
 	top := sheaf.Folder{ID: sheaf.FolderID(id()), Name: "top", EntityType: sheaf.ProjectFolder, Color: "#000000", Depth: 1, Number: 1}
 	low := sheaf.Folder{ID: sheaf.FolderID(id()), Name: "low", EntityType: sheaf.ProjectFolder, Color: "#000000", Depth: 2, Number: 2, ParentID: &top.ID}
 	p := sheaf.Project{ID: sheaf.ProjectID(id()), Name: odd, FolderID: &low.ID, Visibility: sheaf.Private, Number: 3, CreatedAt: now, UpdatedAt: now}
@@ -40,7 +41,8 @@ func fill(t *testing.T, s *store.Store) {
 		w.Subscriptions = 1
 		return errors.Join(kept, tx.InsertWorkspace(w), tx.InsertUser(u), tx.InsertMember(sheaf.Membership{Workspace: w, User: u, Role: sheaf.Owner, Since: w.CreatedAt}),
 			tx.InsertSetupLink([]byte{0, 1, 255}, now, now.Add(time.Hour)),
-			tx.InsertInvitation(w.ID, sheaf.Invitation{ID: sheaf.InvitationID(id()), Email: "a@example.com", Role: sheaf.Admin, InvitedBy: u.ID, CreatedAt: now, ExpiresAt: now}, []byte{7}),
+			tx.InsertInvitation(w.ID, sheaf.Invitation{ID: sheaf.InvitationID(id()), Email: "a@example.com", Role: sheaf.Editor, InvitedBy: u.ID, CreatedAt: now, ExpiresAt: now, RestrictedTo: to}, []byte{7}),
+			tx.InsertUser(restricted), tx.InsertMember(sheaf.Membership{Workspace: w, User: restricted, Role: sheaf.Editor, Since: w.CreatedAt, RestrictedTo: to}), tx.InsertRestriction(w.ID, *to),
 			tx.InsertKey(w.ID, sheaf.Key{ID: sheaf.KeyID(id()), Name: "k", UserID: u.ID, Scopes: sheaf.AllScopes, CreatedAt: now}, hash),
 			tx.InsertFolder(w.ID, top), tx.InsertFolder(w.ID, low), tx.InsertProject(w.ID, p), tx.InsertDocument(w.ID, d, sheaf.Author{User: u.ID}), addText(tx, w.ID, d),
 			tx.InsertSubscription(w.ID, sub, store.Sealed{Secret: []byte{0, 200}}), tx.AppendEvents(&w, []sheaf.Event{event}),

@@ -52,8 +52,10 @@ func (c *Console) activity(v *visit) error {
 		p.Type = t
 	}
 	var err error
-	if p.Charts, err = v.charts(q.Get("span") == "day"); err != nil {
-		return err
+	if v.seesAll() { // the charts count the whole workspace
+		if p.Charts, err = v.charts(q.Get("span") == "day"); err != nil {
+			return err
+		}
 	}
 	id, isID := sheaf.ParseUUID(p.Resource)
 	if p.Resource != "" && !isID {
@@ -99,9 +101,11 @@ func (c *Console) event(v *visit) error {
 	if err != nil {
 		return err
 	}
-	fates, err := c.app.EventFates(v.r.Context(), v.caller, id, sheaf.Paging{Limit: webhookPage})
-	if err != nil {
-		return err
+	var fates sheaf.Page[sheaf.Fate]
+	if v.caller.May(sheaf.WebhooksRead) {
+		if fates, err = c.app.EventFates(v.r.Context(), v.caller, id, sheaf.Paging{Limit: webhookPage}); err != nil {
+			return err
+		}
 	}
 	entries, err := v.entries([]sheaf.Event{e})
 	if err != nil {

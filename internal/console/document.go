@@ -25,7 +25,7 @@ func (c *Console) document(v *visit) error {
 		return err
 	}
 	data := documentPage{Document: d.Document, Saved: v.r.URL.Query().Has("saved")}
-	if data.HTML, data.Heading, err = v.renderText(d.Content, d.Title); err != nil {
+	if data.HTML, data.Heading, err = v.renderText(d.Content, d.Title, d.ID); err != nil {
 		return err
 	}
 	if data.By, err = v.author(d.ID); err != nil {

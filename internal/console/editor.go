@@ -251,7 +251,8 @@ func (c *Console) preview(v *visit) error {
 	if err := sheaf.CheckContent("content", text); err != nil {
 		return err
 	}
-	html, _, err := v.renderText(text, "")
+	document, _ := sheaf.ParseUUID(v.r.URL.Query().Get("document"))
+	html, _, err := v.renderText(text, "", sheaf.DocumentID(document))
 	if err != nil {
 		return err
 	}

@@ -25,15 +25,19 @@ func (v *visit) entries(events []sheaf.Event) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := a.KeyNames(ctx, v.caller, events)
-	if err != nil {
-		return nil, err
+	var keys map[int64]string
+	if v.caller.May(sheaf.KeysRead) {
+		if keys, err = a.KeyNames(ctx, v.caller, events); err != nil {
+			return nil, err
+		}
 	}
 	out := make([]entry, len(events))
 	for i, event := range events {
 		e := readEntry(event, names)
 		if name := keys[event.Key]; name != "" {
 			e.Key = "the key “" + name + "”"
+		} else if event.Key != 0 && !v.caller.May(sheaf.KeysRead) {
+			e.Key = "a key"
 		} else if event.Key != 0 {
 			e.Key = "a key that was revoked"
 		}

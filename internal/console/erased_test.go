@@ -11,7 +11,7 @@ import (
 // D206: what an erased user wrote stays, by an "erased user", in the log and among the versions.
 func TestErased_UsersAreShownAsSuch(t *testing.T) {
 	w := newTown(t)
-	i, err := w.a.Invite(t.Context(), w.caller, "zoe@example.com", sheaf.Admin)
+	i, err := w.a.Invite(t.Context(), w.caller, "zoe@example.com", sheaf.Admin, nil)
 	w.must(err)
 	joined, _, err := w.a.Join(t.Context(), app.Join{Token: i.Token, Name: "Zoe Canary", Password: "long enough"}, "")
 	w.must(err)

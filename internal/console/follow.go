@@ -130,6 +130,16 @@ func (c *Console) follow(v *visit) error {
 	if err != nil {
 		return err
 	}
+	since, known := time.Time{}, false // when the page was made; its stream's address says it
+	if made, err := strconv.ParseInt(v.r.URL.Query().Get("since"), 10, 64); err == nil {
+		since, known = time.UnixMilli(made), true
+	}
+	grown := false
+	if known {
+		if grown, err = v.eventsSince(since); err != nil {
+			return err
+		}
+	}
 	v.Header().Set("Content-Type", "text/event-stream")
 	v.Header().Set("X-Accel-Buffering", "no")
 	v.WriteHeader(http.StatusOK)
@@ -139,25 +149,39 @@ func (c *Console) follow(v *visit) error {
 	ctx, end := context.WithCancel(v.r.Context())
 	defer end()
 	f := &follower{v: v, at: at, control: http.NewResponseController(v)}
-	defer c.live.addStream(&stream{visit: app.NewVisit(v.token, v.caller.Workspace), end: end})()
+	defer c.live.addStream(&stream{visit: app.NewVisit(v.token, v.caller.Workspace, v.caller.Restriction()), end: end})()
 	_, f.announced = c.live.watch(v.caller.Workspace)
-	// Announce at once what changed since the page was made. The stream's address says when that
-	// was.
-	if made, err := strconv.ParseInt(v.r.URL.Query().Get("since"), 10, 64); err == nil {
-		since := time.UnixMilli(made)
-		for i, s := range unnumbered {
-			if c.live.changedSince(s, since) {
-				f.announced[i] = -1
-			}
+	// Announce at once what changed since the page was made.
+	for i, s := range unnumbered {
+		if known && c.live.changedSince(s, since) {
+			f.announced[i] = -1
 		}
-		if c.live.changedSince(SignEvents, since) {
-			f.at = -1
-		}
+	}
+	if grown {
+		f.at = -1
 	}
 	// The server's own deadlines are for requests that end.
 	_ = f.control.SetReadDeadline(time.Time{})
+	if known && v.r.URL.Query().Get("within") != markOf(v.caller.Restriction()) {
+		_ = f.send("event: " + signAnew + "\ndata: {}\n\n")
+	}
 	f.run(ctx)
+	if ctx.Err() != nil && v.r.Context().Err() == nil {
+		_ = f.send("retry: 100\n\n") // the person's rights have changed: the page asks again at once
+	}
 	return nil
+}
+
+// eventsSince reports whether there may be events that the person sees and that came after a page was
+// made. For a restricted person it asks the log of the restriction: a sign would tell that something
+// happened outside.
+func (v *visit) eventsSince(made time.Time) (bool, error) {
+	if v.seesAll() {
+		return v.console.live.changedSince(SignEvents, made), nil
+	}
+	from := made.Add(-liveSlack)
+	page, err := v.console.app.Events(v.r.Context(), v.caller, sheaf.EventFilter{Since: &from, Paging: sheaf.Paging{Limit: 1}})
+	return len(page.Items) > 0, err
 }
 
 // retryLater tells the stream of an open page to ask again after liveRetry. The status is 200,
@@ -217,7 +241,7 @@ func (f *follower) sleep(ctx context.Context, woken <-chan struct{}, beat <-chan
 func (f *follower) announce(ctx context.Context, now counts) error {
 	var b strings.Builder
 	for i, s := range unnumbered {
-		if now[i] != f.announced[i] {
+		if now[i] != f.announced[i] && f.v.seesAll() {
 			fmt.Fprintf(&b, "event: %s\ndata: {}\n\n", s)
 		}
 	}

@@ -54,23 +54,38 @@ func (c *Console) join(v *visit) error {
 type invitePage struct {
 	Email string
 	Role  sheaf.Role
+	Reach reach
 	Link  string // shown once
 	Inner bool   // no public address is configured, so the link may work on this machine only
 }
 
 func (c *Console) inviteForm(v *visit) error {
-	return v.show(http.StatusOK, "invite", invitePage{Role: sheaf.Member})
+	r, err := v.newReach(nil)
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "invite", invitePage{Role: sheaf.Member, Reach: r})
 }
 
 // invite answers POST /w/{workspace}/members/invite: it creates an invitation and shows its link,
 // once.
 func (c *Console) invite(v *visit) error {
 	p := invitePage{Email: strings.TrimSpace(v.field("email"))}
+	var restrictTo *app.RestrictTo
 	var err error
+	if p.Reach, restrictTo, err = v.readReach(); err != nil {
+		return err
+	}
 	if p.Role, err = sheaf.ParseRole(v.field("role")); err != nil {
 		return v.again("invite", p, err)
 	}
-	i, err := c.app.Invite(v.r.Context(), v.caller, p.Email, p.Role)
+	if p.Reach.Searched {
+		return v.show(http.StatusOK, "invite", p)
+	}
+	if err := p.Reach.checkRole(p.Role); err != nil {
+		return v.again("invite", p, err)
+	}
+	i, err := c.app.Invite(v.r.Context(), v.caller, p.Email, p.Role, restrictTo)
 	if err != nil {
 		return v.again("invite", p, err)
 	}

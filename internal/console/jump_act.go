@@ -14,13 +14,13 @@ type act struct {
 
 // acts are the actions that make something, the most frequent first.
 var acts = []act{
-	{"New project", "groups documents", "projects/new", "plus", sheaf.ProjectsWrite, true, nil},
+	{"New project", "groups documents", "projects/new", "plus", sheaf.ProjectsWrite, true, (*visit).seesAll},
 	{"New document", "in Markdown", "documents/new", "plus", sheaf.DocumentsWrite, false, nil},
-	{"New folder", "keeps projects in order", "folders/new", "plus", sheaf.ProjectsWrite, true, nil},
+	{"New folder", "keeps projects in order", "folders/new", "plus", sheaf.ProjectsWrite, true, (*visit).seesAll},
 	{"New webhook", "sends events to an endpoint", "webhooks/new", "plus", sheaf.WebhooksWrite, true, nil},
 	{"New key", "lets a program use the API", "keys/new", "plus", sheaf.KeysWrite, true, nil},
 	{"New branding", "the look of what you share", "brandings/new", "plus", sheaf.BrandingsWrite, false, (*visit).mayMakeBrandings},
-	{"Upload a file", "pictures and files of texts", "media#upload", "image", sheaf.MediaWrite, false, nil},
+	{"Upload a file", "pictures and files of texts", "media#upload", "image", sheaf.MediaWrite, false, (*visit).seesAll},
 	{"Invite someone", "a member, by a link", "members/invite", "users", sheaf.ProjectsRead, true, func(v *visit) bool {
 		return v.page(nil).Owner() && !v.member.Workspace.Personal // the workspace is for several people
 	}},
@@ -29,7 +29,7 @@ var acts = []act{
 // pagesToGo are the pages of a workspace.
 var pagesToGo = []act{
 	{"Projects", "all projects and folders", "projects", "library", sheaf.ProjectsRead, false, nil},
-	{"Documents without a project", "", "documents", "file", sheaf.DocumentsRead, false, nil},
+	{"Documents without a project", "", "documents", "file", sheaf.DocumentsRead, false, (*visit).seesAll},
 	{"Trash", "deleted documents", "trash", "archive", sheaf.DocumentsRead, false, nil},
 	{"Brandings", "the look of what you share", "brandings", "palette", sheaf.BrandingsRead, false, nil},
 	{"Media", "pictures and files", "media", "image", sheaf.MediaRead, false, nil},

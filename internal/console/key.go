@@ -90,7 +90,8 @@ type keyForm struct {
 	Name      string
 	Expires   string
 	Scopes    []scopeChoice
-	Workspace bool   // it belongs to the workspace
+	Workspace bool // it belongs to the workspace
+	Reach     reach
 	Secret    string // shown once
 }
 
@@ -110,6 +111,10 @@ func newKeyForm(chosen ...string) keyForm {
 func (c *Console) newKey(v *visit) error {
 	f := newKeyForm(string(sheaf.ProjectsRead), string(sheaf.DocumentsRead))
 	f.Expires = "90"
+	var err error
+	if f.Reach, err = v.newReach(nil); err != nil {
+		return err
+	}
 	return v.show(http.StatusOK, "key-form", f)
 }
 
@@ -117,11 +122,22 @@ func (c *Console) newKey(v *visit) error {
 func (c *Console) createKey(v *visit) error {
 	f := newKeyForm(v.r.PostForm["scope"]...)
 	f.Name, f.Expires, f.Workspace = v.field("name"), v.field("expires"), v.field("owner") == sheaf.OwnerWorkspace
+	var restrictTo *app.RestrictTo
+	var err error
+	if f.Reach, restrictTo, err = v.readReach(); err != nil {
+		return err
+	}
+	if f.Reach.Searched {
+		return v.show(http.StatusOK, "key-form", f)
+	}
 	scopes, err := sheaf.ParseScopes(v.r.PostForm["scope"])
 	if err != nil {
 		return v.again("key-form", f, sheaf.InvalidField("scopes", "choose at least one permission"))
 	}
-	in := app.NewKey{Name: f.Name, Scopes: scopes, OfWorkspace: f.Workspace}
+	if err := f.Reach.checkScopes(scopes); err != nil {
+		return v.again("key-form", f, err)
+	}
+	in := app.NewKey{Name: f.Name, Scopes: scopes, OfWorkspace: f.Workspace, RestrictTo: restrictTo}
 	for _, e := range expiries {
 		if e.Value == f.Expires && e.Lasts > 0 {
 			at := c.Now().Add(e.Lasts)

@@ -143,7 +143,11 @@ func (v *visit) more(is bool, next int) string {
 // number of subfolders of each. If `in` is not set, it reads folders anywhere.
 func (v *visit) listFolders(l *listing, kind sheaf.EntityType, in sheaf.Opt[sheaf.FolderID]) ([]branch, error) {
 	ctx := v.r.Context()
-	page, err := v.console.app.Folders(ctx, v.caller, sheaf.FolderFilter{EntityType: kind, Parent: in, Query: l.Query, Sort: l.sort(), Paging: l.Paging})
+	f := sheaf.FolderFilter{EntityType: kind, Parent: in, Query: l.Query, Sort: l.sort(), Paging: l.Paging}
+	if in.Null && kind == sheaf.ProjectFolder { // what a restricted person sees may begin below the root level
+		f.Parent, f.Top = sheaf.Opt[sheaf.FolderID]{}, true
+	}
+	page, err := v.console.app.Folders(ctx, v.caller, f)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +167,11 @@ func (v *visit) listFolders(l *listing, kind sheaf.EntityType, in sheaf.Opt[shea
 // listProjects reads the projects in a folder, or at the root level. If `in` is not set, it reads
 // projects anywhere.
 func (v *visit) listProjects(l *listing, in sheaf.Opt[sheaf.FolderID]) ([]sheaf.Project, error) {
-	page, err := v.console.app.Projects(v.r.Context(), v.caller, sheaf.ProjectFilter{Folder: in, Query: l.Query, Sort: l.sort(), Paging: l.Paging})
+	f := sheaf.ProjectFilter{Folder: in, Query: l.Query, Sort: l.sort(), Paging: l.Paging}
+	if in.Null {
+		f.Folder, f.Top = sheaf.Opt[sheaf.FolderID]{}, true
+	}
+	page, err := v.console.app.Projects(v.r.Context(), v.caller, f)
 	l.setResult(page.Total, len(page.Items))
 	return page.Items, err
 }

@@ -58,6 +58,9 @@ const (
 	SignMinutes    Sign = "minutes"    // the counts for the charts were stored
 )
 
+// signAnew tells a page to load itself anew: its person was restricted otherwise since it was made.
+const signAnew = "anew"
+
 // live wakes the open pages of the workspaces in which something changed.
 type live struct {
 	check chan struct{} // has a value when a session or a membership has ended; capacity 1

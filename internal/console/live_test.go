@@ -106,7 +106,7 @@ func TestLive_EndsWithTheSession(t *testing.T) {
 	open := map[string]bool{}
 	for name, token := range pages {
 		open[name] = true
-		defer w.c.live.addStream(&stream{visit: app.NewVisit(token, w.caller.Workspace), end: func() { delete(open, name) }})()
+		defer w.c.live.addStream(&stream{visit: app.NewVisit(token, w.caller.Workspace, nil), end: func() { delete(open, name) }})()
 	}
 	left := func(when string, want ...string) {
 		t.Helper()
@@ -153,7 +153,7 @@ func TestLive_AnOpenPageKeepsTheSession(t *testing.T) {
 	passed := time.Duration(0)
 	w.c, w.a, _, _ = consoleOver(t, w.store, w.index, func() time.Time { return time.Now().Add(passed) })
 	ended := false
-	defer w.c.live.addStream(&stream{visit: app.NewVisit(w.owner, w.caller.Workspace), end: func() { ended = true }})()
+	defer w.c.live.addStream(&stream{visit: app.NewVisit(w.owner, w.caller.Workspace, nil), end: func() { ended = true }})()
 	for range 20 {
 		passed += time.Hour
 		if w.c.checkSessions(t.Context()); ended {

@@ -158,6 +158,8 @@ GET /w/{workspace}/members/invite: owners
 POST /w/{workspace}/members/invite: owners
 GET /w/{workspace}/members/{id}/role: owners
 POST /w/{workspace}/members/{id}/role: owners
+GET /w/{workspace}/members/{id}/access: owners
+POST /w/{workspace}/members/{id}/access: owners
 GET /w/{workspace}/members/{id}/remove: projects:read member
 POST /w/{workspace}/members/{id}/remove: projects:read member
 POST /w/{workspace}/invitations/{id}/withdraw: owners
@@ -216,7 +218,7 @@ func newTown(t *testing.T) *town {
 // join adds a person to the workspace, and returns their cookie.
 func (w *town) join(email, name string, role sheaf.Role) string {
 	w.Helper()
-	i, err := w.a.Invite(w.Context(), w.caller, email, role)
+	i, err := w.a.Invite(w.Context(), w.caller, email, role, nil)
 	w.must(err)
 	s, _, err := w.a.Join(w.Context(), app.Join{Token: i.Token, Name: name, Password: "long enough"}, "")
 	w.must(err)
@@ -270,7 +272,7 @@ func (w *town) fill() {
 	gone, err := w.a.CreateDocument(ctx, w.caller, sheaf.DocumentChange{Title: sheaf.Some("Gone")})
 	w.must(err)
 	w.must(w.a.DeleteDocument(ctx, w.caller, gone.ID, sheaf.Match{}))
-	i, err := w.a.Invite(ctx, w.caller, "carol@example.com", sheaf.Admin)
+	i, err := w.a.Invite(ctx, w.caller, "carol@example.com", sheaf.Admin, nil)
 	w.must(err)
 	hook, err := w.a.CreateSubscription(ctx, w.caller, sheaf.SubscriptionChange{Name: sheaf.Some("Webhook"), URL: sheaf.Some("https://example.com/"),
 		Events: sheaf.Some([]string{string(sheaf.DocumentCreated)}), Headers: sheaf.Some([]sheaf.Header{{Name: "X-Token", Value: "canary-header"}})})

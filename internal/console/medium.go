@@ -151,7 +151,8 @@ func (c *Console) mediumContent(v *visit) error {
 	if err != nil {
 		return err
 	}
-	m, content, err := c.app.MediumContent(v.r.Context(), v.caller, id)
+	document, _ := sheaf.ParseUUID(v.r.URL.Query().Get("document"))
+	m, content, err := c.app.MediumContent(v.r.Context(), v.caller, id, sheaf.DocumentID(document))
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -63,6 +64,63 @@ func (c *Console) setRole(v *visit) error {
 	}
 	if err != nil {
 		return v.again("member-role", m, err)
+	}
+	return v.done(v.at("members"))
+}
+
+// accessPage is the data of member-access.html.
+type accessPage struct {
+	memberPage
+	Seen  string // the stored form of the restriction when the form was made
+	Reach reach
+}
+
+// accessForm answers GET /w/{workspace}/members/{id}/access: what the member sees.
+func (c *Console) accessForm(v *visit) error {
+	p, err := v.accessPage()
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "member-access", p)
+}
+
+// accessPage returns the form with what is stored.
+func (v *visit) accessPage() (p accessPage, err error) {
+	if p.memberPage, err = v.memberOf(); err != nil {
+		return p, err
+	}
+	p.Seen = p.RestrictedTo.String()
+	p.Reach, err = v.newReach(p.RestrictedTo)
+	return p, err
+}
+
+// setAccess answers POST /w/{workspace}/members/{id}/access: it restricts the member, or lifts the
+// restriction.
+func (c *Console) setAccess(v *visit) error {
+	m, err := v.memberOf()
+	if err != nil {
+		return err
+	}
+	p := accessPage{memberPage: m, Seen: v.field("seen")}
+	var to *app.RestrictTo
+	if p.Reach, to, err = v.readReach(); err != nil {
+		return err
+	}
+	if p.Reach.Searched {
+		return v.show(http.StatusOK, "member-access", p)
+	}
+	if err = p.Reach.checkRole(m.Role); err == nil {
+		err = c.app.Restrict(v.r.Context(), v.caller, m.User.ID, to, sheaf.Some(p.Seen))
+	}
+	if sheaf.KindOf(err) == sheaf.PreconditionFailed {
+		if p, err = v.accessPage(); err != nil {
+			return err
+		}
+		err = &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,
+			Text: "Another owner changed this while you were choosing. The form below shows what is saved now: choose again"}
+	}
+	if err != nil {
+		return v.again("member-access", p, err)
 	}
 	return v.done(v.at("members"))
 }

@@ -3,7 +3,9 @@ package console
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"html/template"
@@ -70,6 +72,37 @@ func (p page) Below() string {
 
 // Owner reports whether the person owns the workspace.
 func (p page) Owner() bool { return p.Member.Role == sheaf.Owner }
+
+// Restricted reports whether the person sees only a part of the workspace.
+func (p page) Restricted() bool { return p.Member.RestrictedTo != nil }
+
+// Within returns a mark of what the person sees. It is the same as long as that does not change, and
+// empty for the whole workspace.
+func (p page) Within() string { return markOf(p.Member.RestrictedTo) }
+
+// markOf returns the mark of a restriction. It tells nothing that its person does not know.
+func markOf(to *sheaf.Restriction) string {
+	if to == nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(to.String()))
+	return hex.EncodeToString(sum[:6])
+}
+
+// Sees returns what a restricted person sees.
+func (p page) Sees() string { return p.Member.RestrictedTo.Phrase() }
+
+// SeesFolders reports whether the restriction of a restricted person names a folder.
+func (p page) SeesFolders() bool { return len(p.Member.RestrictedTo.Folders) > 0 }
+
+// Stays reports whether the person may neither move nor delete the record, because their restriction
+// names it. `id` is an identifier of any noun.
+func (p page) Stays(id any) bool { return p.Member.RestrictedTo.Names(fmt.Sprint(id)) }
+
+// MayFile reports whether the person may change folders of that type, and what is filed in them.
+func (p page) MayFile(kind sheaf.EntityType) bool {
+	return p.may(sheaf.ProjectsWrite) && (kind == sheaf.ProjectFolder || !p.Restricted())
+}
 
 // Section reports whether the page is in one of these parts of the workspace.
 func (p page) Section(names ...string) bool {
@@ -375,7 +408,10 @@ const (
 //
 // If the page shows `title` above the text and the text begins with it, the text is rendered without
 // that heading, and its id is returned for the title.
-func (v *visit) renderText(text, title string) (_ template.HTML, id string, _ error) {
+//
+// The media that the text of the document `of` names are read with that document, because a restricted
+// person may not see the one that they belong to.
+func (v *visit) renderText(text, title string, of sheaf.DocumentID) (_ template.HTML, id string, _ error) {
 	page, err := v.console.Render.Page(v.AwaitTurn, text)
 	if err != nil {
 		return "", "", overloaded(err)
@@ -385,7 +421,13 @@ func (v *visit) renderText(text, title string) (_ template.HTML, id string, _ er
 		Selves:   true,
 		Title:    title,
 		Document: func(id string) string { return v.at("documents", id) },
-		Media:    func(id string) string { return v.at("media", id, "content") },
+		Media: func(id string) string {
+			address := v.at("media", id, "content")
+			if v.restricted() && of != "" {
+				address += "?document=" + string(of)
+			}
+			return address
+		},
 	})
 	// #nosec G203 -- render writes every element itself, and no text becomes one
 	return template.HTML(html), id, nil

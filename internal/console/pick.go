@@ -12,7 +12,8 @@ import (
 // search finds, and always the current one: otherwise saving the form would change it.
 type pick struct {
 	Name    string // of the form's field
-	None    string // the text of the empty choice
+	None    string // the text of the empty choice; empty for none
+	Must    bool   // the empty choice is none: one of the records must be chosen
 	Query   string // the search that found the options
 	More    bool   // there are more records, which a search finds
 	Find    string // the address where a script searches; q is the query, now the current choice
@@ -48,6 +49,13 @@ const maxOptions = sheaf.MaxLimit
 
 // pickProjects returns the choice of a project, by name.
 func (v *visit) pickProjects(now sheaf.ProjectID, query string) (pick, error) {
+	out, err := v.anyProject(now, query)
+	v.mustChoose(&out, "Choose a project")
+	return out, err
+}
+
+// anyProject is pickProjects with the choice of none.
+func (v *visit) anyProject(now sheaf.ProjectID, query string) (pick, error) {
 	out := pick{Name: "project", None: "None", Query: query, Find: v.at("projects", "choose")}
 	page, err := v.console.app.Projects(v.r.Context(), v.caller, sheaf.ProjectFilter{Query: query, Sort: sheaf.ByName, Paging: sheaf.Paging{Limit: maxOptions}})
 	if err != nil {
@@ -68,10 +76,28 @@ func (v *visit) pickProjects(now sheaf.ProjectID, query string) (pick, error) {
 	return out, err
 }
 
-// pickFolders returns the choice of a folder to move a record into. It lists all folders of the
+// mustChoose replaces the empty choice for a restricted person, who may put nothing outside of what
+// they see.
+func (v *visit) mustChoose(p *pick, text string) {
+	if !v.restricted() {
+		return
+	}
+	if p.Must, p.None = true, text; p.Now() != "" {
+		p.None = ""
+	}
+}
+
+// pickFolders returns the choice of a folder to move a record into.
+func (v *visit) pickFolders(kind sheaf.EntityType, moved sheaf.FolderID, now sheaf.FolderID, query string) (pick, error) {
+	out, err := v.anyFolder(kind, moved, now, query)
+	v.mustChoose(&out, "Choose a folder")
+	return out, err
+}
+
+// anyFolder is pickFolders with the top level. It lists all folders of the
 // type as a tree; if there are more than maxPlaces, it lists those that the search finds, with
 // their paths. It leaves out the folder `moved` and those within it.
-func (v *visit) pickFolders(kind sheaf.EntityType, moved sheaf.FolderID, now sheaf.FolderID, query string) (pick, error) {
+func (v *visit) anyFolder(kind sheaf.EntityType, moved sheaf.FolderID, now sheaf.FolderID, query string) (pick, error) {
 	out := pick{None: "The top level", Query: query, Find: v.at("folders", "choose?type="+string(kind)+"&without="+string(moved))}
 	page, err := v.console.app.Folders(v.r.Context(), v.caller, sheaf.FolderFilter{EntityType: kind, Query: query, Paging: sheaf.Paging{Limit: maxPlaces}})
 	if err != nil {
@@ -160,6 +186,7 @@ func (v *visit) pickPlaces(s selection, query string, now *string) (pick, error)
 			out.Options = slices.Insert(out.Options, 0, option{*now, d.Title, true})
 		}
 	}
+	v.mustChoose(&out, "Choose a project or document")
 	return out, nil
 }
 
@@ -239,21 +266,28 @@ const maxPlaces = 1000
 // places lists folders as a tree, each before those in it, without the folder `without` and those
 // in it. The rules of app decide which of them a record may be moved to.
 func places(all []sheaf.Folder, without, here sheaf.FolderID) (out []option) {
-	inside := map[sheaf.FolderID][]sheaf.Folder{}
+	inside, known := map[sheaf.FolderID][]sheaf.Folder{}, map[sheaf.FolderID]bool{}
 	for _, f := range all {
-		inside[placeOf(f.ParentID)] = append(inside[placeOf(f.ParentID)], f)
+		known[f.ID] = true
 	}
-	var list func(in sheaf.FolderID)
-	list = func(in sheaf.FolderID) {
+	for _, f := range all {
+		in := placeOf(f.ParentID)
+		if !known[in] {
+			in = "" // a restricted person sees the folder, and not the one that it is in
+		}
+		inside[in] = append(inside[in], f)
+	}
+	var list func(in sheaf.FolderID, level int)
+	list = func(in sheaf.FolderID, level int) {
 		for _, f := range inside[in] {
 			if f.ID == without {
 				continue
 			}
-			out = append(out, option{string(f.ID), strings.Repeat("\u2003", f.Depth-1) + f.Name, here == f.ID})
-			list(f.ID)
+			out = append(out, option{string(f.ID), strings.Repeat("\u2003", level) + f.Name, here == f.ID})
+			list(f.ID, level+1)
 		}
 	}
-	list("")
+	list("", 0)
 	return out
 }
 
@@ -276,6 +310,23 @@ func (f folderPaths) path(x sheaf.Folder, moved sheaf.FolderID) (label string, w
 		err = nil // it was deleted between two reads
 	}
 	return label, within, err
+}
+
+// above returns the path of the folder `in`; empty for the root level, and for a folder that was just
+// deleted.
+func (f folderPaths) above(in *sheaf.FolderID) (string, error) {
+	if in == nil {
+		return "", nil
+	}
+	x, err := f.folder(*in)
+	if err != nil {
+		if sheaf.KindOf(err) == sheaf.NotFound {
+			err = nil
+		}
+		return "", err
+	}
+	label, _, err := f.path(x, "")
+	return label, err
 }
 
 // folder reads a folder once.

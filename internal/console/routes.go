@@ -177,6 +177,8 @@ func (c *Console) allRoutes() []route {
 		post("/w/{workspace}/members/invite", owners, c.invite, resumable),
 		get("/w/{workspace}/members/{id}/role", owners, shows("member-role", (*visit).memberOf)),
 		post("/w/{workspace}/members/{id}/role", owners, c.setRole, resumable),
+		get("/w/{workspace}/members/{id}/access", owners, c.accessForm),
+		post("/w/{workspace}/members/{id}/access", owners, c.setAccess, resumable),
 		get("/w/{workspace}/members/{id}/remove", read, shows("member-remove", (*visit).memberOf)),
 		post("/w/{workspace}/members/{id}/remove", read, c.removeMember),
 		post("/w/{workspace}/invitations/{id}/withdraw", owners, c.withdraw),

@@ -181,7 +181,9 @@ func (c *Console) choosePlace(v *visit) error {
 		return err
 	}
 	if len(s) == 0 {
-		return v.fragment("selection-move", "options", pick{None: "No project"})
+		p := pick{None: "No project"}
+		v.mustChoose(&p, "Choose a project or document")
+		return v.fragment("selection-move", "options", p)
 	}
 	if !s.Documents() {
 		return sheaf.Missing("document")

@@ -45,9 +45,9 @@ func (c *Console) closeSteps(v *visit) error {
 }
 
 // firstSteps returns the first steps that the person may do, and which of them are done. A person
-// who may not change anything, or has closed the steps, gets none.
+// who may not change anything, is restricted, or has closed the steps, gets none.
 func (v *visit) firstSteps() (steps, error) {
-	if !v.caller.May(sheaf.ProjectsWrite) {
+	if !v.caller.May(sheaf.ProjectsWrite) || v.restricted() {
 		return nil, nil
 	}
 	if closed, err := v.console.app.StepsClosed(v.r.Context(), v.session); closed || err != nil {

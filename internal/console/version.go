@@ -111,7 +111,7 @@ func (c *Console) version(v *visit) error {
 	p := versionPage{Document: d, Version: x.Version, By: names.By(x.Version), Same: same[x.Number], View: v.r.URL.Query().Get("view")}
 	switch p.View {
 	case "text":
-		p.HTML, _, err = v.renderText(x.Content, "")
+		p.HTML, _, err = v.renderText(x.Content, "", p.Document.ID)
 	case "now":
 		err = v.compare(&p, x.Number, d.Version)
 	default:

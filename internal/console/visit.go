@@ -66,6 +66,12 @@ func (v *visit) openWorkspace() (err error) {
 	return overloaded(v.AdmitWorkspace(id))
 }
 
+// restricted reports whether the person sees only a part of the workspace.
+func (v *visit) restricted() bool { return v.caller.Restriction() != nil }
+
+// seesAll reports whether the person sees the whole workspace, and so may put records anywhere.
+func (v *visit) seesAll() bool { return !v.restricted() }
+
 // mayMakeBrandings reports whether the workspace's plan includes making and changing brandings.
 func (v *visit) mayMakeBrandings() bool { return v.member.Workspace.Plan.AllowBrandings() == nil }
 

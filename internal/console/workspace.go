@@ -74,6 +74,9 @@ func (v *visit) settingsPage() (settingsPage, error) {
 	p.NameBasis = basis{Was: []field{nameField(p.Name)}}
 	p.PlanBasis = basis{Was: []field{planField(v.member.Workspace.Plan)}}
 	p.BrandingBasis = basis{Was: []field{brandingField(p.Default, p.Brandings)}}
+	if v.restricted() {
+		return p, nil // only owners change the plan, and a restricted person is none
+	}
 	ctx, a, now := v.r.Context(), v.console.app, v.member.Workspace
 	keys, err := a.Keys(ctx, v.caller, sheaf.Paging{Limit: 1})
 	if err != nil {

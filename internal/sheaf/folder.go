@@ -71,7 +71,10 @@ func (f *Folder) Filed() int64 { return f.ProjectCount + f.BrandingCount }
 type FolderFilter struct {
 	EntityType EntityType
 	Parent     Opt[FolderID] // null: root level
-	Query      string        // part of the name, folded as in all searches
+	// Top selects the folders that are in no other folder that the caller sees. Without a restriction
+	// these are the folders at the root level.
+	Top   bool
+	Query string // part of the name, folded as in all searches
 	// ExternalID selects at most one folder. Empty means no limit.
 	ExternalID string
 	// UpdatedSince is the earliest UpdatedAt; nil: any.

@@ -72,6 +72,9 @@ func (d *ProjectDetail) Fields(o *Object) {
 // ProjectFilter limits a list of projects. The zero value has no limits.
 type ProjectFilter struct {
 	Folder Opt[FolderID] // null: at the root level
+	// Top selects the projects that are in no folder that the caller sees. Without a restriction these
+	// are the projects at the root level.
+	Top bool
 	// MustExist makes a Folder that does not exist NotFound. Otherwise it selects no projects.
 	MustExist bool
 	Query     string // part of the name or the description, ignoring case

@@ -1,6 +1,7 @@
 package sheaf
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -16,18 +17,40 @@ const (
 // does not exist for the caller. A folder covers everything below it, as things move. A caller
 // without a restriction sees the whole workspace.
 //
-// Keys and subscriptions that name the same records share one restriction, and with it one log of
-// events.
+// Keys, subscriptions and people that name the same records share one restriction, and with it one
+// log of events.
 type Restriction struct {
 	Number   int64 // number among the records of its workspace
 	Projects []ProjectID
 	Folders  []FolderID // folders of projects
 }
 
-// Fields appends the restriction as a key shows it.
+// Fields appends the restriction as a key or a membership shows it.
 func (r *Restriction) Fields(o *Object) {
 	o.Texts("project_ids", textsOf(r.Projects))
 	o.Texts("folder_ids", textsOf(r.Folders))
+}
+
+// Phrase says how much the restriction names, as "one project, 2 folders and what is in it".
+func (r *Restriction) Phrase() string {
+	count := func(n int, noun string) string {
+		if n == 1 {
+			return "one " + noun
+		}
+		return fmt.Sprintf("%d %ss", n, noun)
+	}
+	inside := " and what is in it"
+	if len(r.Folders) > 1 {
+		inside = " and what is in them"
+	}
+	switch projects, folders := len(r.Projects), len(r.Folders); {
+	case folders == 0:
+		return count(projects, "project")
+	case projects == 0:
+		return count(folders, "folder") + inside
+	default:
+		return count(projects, "project") + ", " + count(folders, "folder") + inside
+	}
 }
 
 // Check returns Invalid for a restriction that names nothing, or too much.
@@ -56,6 +79,18 @@ func (r *Restriction) CheckScopes(scopes Scopes) error {
 		if !s.Restrictable() {
 			return InvalidField("scopes", "scopes: %s does not go with restricted_to, because it reaches beyond projects and folders: leave one of them out", s)
 		}
+	}
+	return nil
+}
+
+// MayBeRestricted reports whether a person with the role can be restricted to part of a workspace.
+// Admins and owners manage what belongs to the whole workspace.
+func (r Role) MayBeRestricted() bool { return r == Editor || r == Member }
+
+// CheckRole returns Invalid if a person with the role cannot be restricted.
+func (r *Restriction) CheckRole(role Role) error {
+	if !role.MayBeRestricted() {
+		return InvalidField("restricted_to", "restricted_to goes only with the roles editor and member, not with %s: leave one of them out", role)
 	}
 	return nil
 }

@@ -106,6 +106,20 @@ var scopesOf = func() map[Role]Scopes {
 	return out
 }()
 
+// restrictedScopesOf has the scopes of each role under a restriction. A restricted person has no
+// webhooks: they deliver to endpoints, which outlive the person.
+var restrictedScopesOf = func() map[Role]Scopes {
+	out := map[Role]Scopes{}
+	for role, scopes := range scopesOf {
+		for _, s := range scopes {
+			if s.Restrictable() && s != WebhooksRead && s != WebhooksWrite {
+				out[role] = append(out[role], s)
+			}
+		}
+	}
+	return out
+}()
+
 // Roles returns the roles, the lowest first.
 func Roles() []Role {
 	out := make([]Role, len(roles))
@@ -126,6 +140,10 @@ func ParseRole(s string) (Role, error) {
 // Scopes returns the scopes of a member with that role in the console. It is empty for an unknown
 // role. The caller must not change it.
 func (r Role) Scopes() Scopes { return scopesOf[r] }
+
+// RestrictedScopes returns the scopes of a member with that role who is restricted to part of the
+// workspace. The caller must not change it.
+func (r Role) RestrictedScopes() Scopes { return restrictedScopesOf[r] }
 
 // Phrase returns the role with its article, as "an editor".
 func (r Role) Phrase() string {

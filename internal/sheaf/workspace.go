@@ -41,6 +41,12 @@ type Workspace struct {
 	NewestShared int64
 }
 
+// WithoutFigures returns the workspace as a restricted person sees it: without what counts or dates
+// its records.
+func (w Workspace) WithoutFigures() Workspace {
+	return Workspace{ID: w.ID, Name: w.Name, Plan: w.Plan, Personal: w.Personal, CreatedAt: w.CreatedAt, DefaultBranding: w.DefaultBranding}
+}
+
 // EventTime returns the time of an event that is appended to the workspace's log at `now`. It is never
 // before the newest event's, even if the clock was set back or belongs to another node. So the times
 // of a log rise with its numbers.
@@ -105,6 +111,8 @@ type Membership struct {
 	User      User
 	Role      Role
 	Since     time.Time // when they joined
+	// RestrictedTo limits what they see and change; nil: the whole workspace.
+	RestrictedTo *Restriction
 }
 
 // Invitation is an open offer to join a workspace. Only the hash of its link's token is stored.
@@ -115,6 +123,8 @@ type Invitation struct {
 	InvitedBy UserID
 	CreatedAt time.Time
 	ExpiresAt time.Time
+	// RestrictedTo limits the person who joins; nil: the whole workspace.
+	RestrictedTo *Restriction
 }
 
 // User is a person.

@@ -220,6 +220,24 @@ func (r *Reader) EventsAfter(ws sheaf.WorkspaceID, f sheaf.EventFilter, after in
 	return all(r, l.text(false), ScanEvent, append(l.where.Args, most, 0)...)
 }
 
+const lastNoted = `
+SELECT number
+FROM restricted_events
+WHERE ws = $1 AND restriction = $2
+ORDER BY number DESC
+LIMIT 1`
+
+// LogEnd returns the number of the newest event of the workspace's log, or of the restriction's log; 0
+// if it has none.
+func (r *Reader) LogEnd(ws sheaf.WorkspaceID) (int64, error) {
+	if to := r.sight.restriction; to != nil {
+		last, _, err := one(r, lastNoted, (*row).Int, ws, to.Number)
+		return last, err
+	}
+	w, err := r.Workspace(ws)
+	return w.LastEvent, err
+}
+
 // logEnds has one subquery for each end. If one query asks for both, SQLite reads the whole log.
 const logEnds = `
 SELECT COALESCE((SELECT MIN(number) FROM events WHERE ws = $1), 1),

@@ -69,6 +69,9 @@ func (r *Reader) FolderWith(ws sheaf.WorkspaceID, externalID string) (f sheaf.Fo
 func (r *Reader) Folders(ws sheaf.WorkspaceID, f sheaf.FolderFilter) (sheaf.Page[sheaf.Folder], error) {
 	l := listing{columns: FolderColumns, table: "folders", order: projectOrder(f.Sort), total: -1}
 	l.where.And("ws = ?", ws)
+	if f.Top {
+		f.Parent = r.top(&l.where, ws, "parent_id", f.Parent)
+	}
 	r.seeFolders(&l.where, ws)
 	if f.EntityType != "" {
 		l.where.And("entity_type = ?", f.EntityType)

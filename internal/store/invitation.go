@@ -7,16 +7,17 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-const invitationColumns = `id, email, role, invited_by, created_at, expires_at`
+const invitationColumns = `id, email, role, invited_by, created_at, expires_at, restriction, restricted_to`
 
 func scanInvitation(r *row) sheaf.Invitation {
 	return sheaf.Invitation{ID: readID[sheaf.InvitationID](r), Email: r.Text(), Role: sheaf.Role(r.Text()),
-		InvitedBy: readID[sheaf.UserID](r), CreatedAt: r.Time(), ExpiresAt: r.Time()}
+		InvitedBy: readID[sheaf.UserID](r), CreatedAt: r.Time(), ExpiresAt: r.Time(),
+		RestrictedTo: sheaf.ParseRestriction(r.Int(), r.Text())}
 }
 
 const insertInvitation = `
-INSERT INTO invitations (ws, id, hash, email, email_folded, role, invited_by, created_at, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+INSERT INTO invitations (ws, id, hash, email, email_folded, role, invited_by, created_at, expires_at, restriction, restricted_to)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
 // InsertInvitation stores an invitation with the hash of its link. It replaces an older one to the
 // same e-mail.
@@ -24,7 +25,8 @@ func (tx *Tx) InsertInvitation(ws sheaf.WorkspaceID, i sheaf.Invitation, hash []
 	if err := tx.exec(`DELETE FROM invitations WHERE ws = $1 AND email_folded = $2`, ws, Fold(i.Email)); err != nil {
 		return err
 	}
-	err := tx.exec(insertInvitation, ws, i.ID, hash, i.Email, Fold(i.Email), i.Role, i.InvitedBy, i.CreatedAt, i.ExpiresAt)
+	err := tx.exec(insertInvitation, ws, i.ID, hash, i.Email, Fold(i.Email), i.Role, i.InvitedBy, i.CreatedAt, i.ExpiresAt,
+		restrictionNumber(i.RestrictedTo), i.RestrictedTo.String())
 	if err != nil {
 		return fmt.Errorf("insert invitation %s: %w", i.ID, err)
 	}

@@ -7,25 +7,36 @@ import (
 )
 
 const insertMember = `
-INSERT INTO members (ws, user_id, role, created_at)
-VALUES ($1, $2, $3, $4)`
+INSERT INTO members (ws, user_id, role, created_at, restriction, restricted_to)
+VALUES ($1, $2, $3, $4, $5, $6)`
 
 // InsertMember makes the user a member. It returns ErrDuplicate if the user already is one.
 func (tx *Tx) InsertMember(m sheaf.Membership) error {
-	if err := tx.exec(insertMember, m.Workspace.ID, m.User.ID, m.Role, m.Since); err != nil {
+	err := tx.exec(insertMember, m.Workspace.ID, m.User.ID, m.Role, m.Since, restrictionNumber(m.RestrictedTo), m.RestrictedTo.String())
+	if err != nil {
 		return fmt.Errorf("insert member %s: %w", m.User.ID, err)
 	}
 	return nil
 }
 
 const selectMembership = `
-SELECT role
+SELECT role, restriction, restricted_to
 FROM members
 WHERE ws = $1 AND user_id = $2`
 
 // Role returns the user's role in the workspace, or NotFound.
 func (r *Reader) Role(ws sheaf.WorkspaceID, u sheaf.UserID) (sheaf.Role, error) {
 	return mustFind(r, "member", selectMembership, func(w *row) sheaf.Role { return sheaf.Role(w.Text()) }, ws, u)
+}
+
+// Rights returns the user's role in the workspace and what they are restricted to, or NotFound.
+func (r *Reader) Rights(ws sheaf.WorkspaceID, u sheaf.UserID) (role sheaf.Role, to *sheaf.Restriction, err error) {
+	role, err = mustFind(r, "member", selectMembership, func(w *row) sheaf.Role {
+		role := sheaf.Role(w.Text())
+		to = sheaf.ParseRestriction(w.Int(), w.Text())
+		return role
+	}, ws, u)
+	return role, to, err
 }
 
 // IsMember reports whether the user belongs to the workspace.
@@ -35,7 +46,7 @@ func (r *Reader) IsMember(ws sheaf.WorkspaceID, u sheaf.UserID) (bool, error) {
 }
 
 const selectMembers = `
-SELECT u.id, u.email, u.name, u.password_hash, u.created_at, u.erased_at, m.role, m.created_at
+SELECT u.id, u.email, u.name, u.password_hash, u.created_at, u.erased_at, m.role, m.created_at, m.restriction, m.restricted_to
 FROM members m
 JOIN users u ON u.id = m.user_id
 WHERE m.ws = $1
@@ -44,14 +55,15 @@ ORDER BY m.created_at, u.id`
 // Members returns the workspace's members, longest membership first, without the Workspace field.
 func (r *Reader) Members(ws sheaf.WorkspaceID) ([]sheaf.Membership, error) {
 	return all(r, selectMembers, func(w *row) sheaf.Membership {
-		return sheaf.Membership{User: scanUser(w), Role: sheaf.Role(w.Text()), Since: w.Time()}
+		return sheaf.Membership{User: scanUser(w), Role: sheaf.Role(w.Text()), Since: w.Time(), RestrictedTo: sheaf.ParseRestriction(w.Int(), w.Text())}
 	}, ws)
 }
 
 const selectMemberships = `
 SELECT w.id, w.name, w.plan, w.personal, w.created_at, w.version, w.last_number, w.last_event,
   w.projects, w.documents, w.subscriptions, w.storage, w.newest_at, w.newest_shared,
-  w.brandings, w.default_branding, w.shares, w.filters, w.kept, w.given, w.last_event_at, w.restrictions, m.role, m.created_at
+  w.brandings, w.default_branding, w.shares, w.filters, w.kept, w.given, w.last_event_at, w.restrictions, m.role, m.created_at,
+  m.restriction, m.restricted_to
 FROM members m
 JOIN workspaces w ON w.ws = m.ws
 WHERE m.user_id = $1
@@ -60,7 +72,7 @@ ORDER BY w.created_at, w.id`
 // Memberships returns the user's workspaces, oldest first, without the User field.
 func (r *Reader) Memberships(u sheaf.UserID) ([]sheaf.Membership, error) {
 	return all(r, selectMemberships, func(w *row) sheaf.Membership {
-		return sheaf.Membership{Workspace: scanWorkspace(w), Role: sheaf.Role(w.Text()), Since: w.Time()}
+		return sheaf.Membership{Workspace: scanWorkspace(w), Role: sheaf.Role(w.Text()), Since: w.Time(), RestrictedTo: sheaf.ParseRestriction(w.Int(), w.Text())}
 	}, u)
 }
 
@@ -77,6 +89,18 @@ WHERE ws = $1 AND user_id = $2`
 // SetRole changes a member's role, or returns NotFound.
 func (tx *Tx) SetRole(ws sheaf.WorkspaceID, u sheaf.UserID, role sheaf.Role) error {
 	return tx.mustChange("member", updateRole, ws, u, role)
+}
+
+const restrictMember = `
+UPDATE members
+SET restriction = $3, restricted_to = $4
+WHERE ws = $1 AND user_id = $2`
+
+// RestrictMember changes what a member is restricted to, nil for the whole workspace, or returns
+// NotFound.
+func (tx *Tx) RestrictMember(ws sheaf.WorkspaceID, u sheaf.UserID, to *sheaf.Restriction) error {
+	tx.note.Credentials = true // open pages show what the member saw before
+	return tx.mustChange("member", restrictMember, ws, u, restrictionNumber(to), to.String())
 }
 
 const deleteMember = `

@@ -71,6 +71,9 @@ func (r *Reader) ProjectWith(ws sheaf.WorkspaceID, externalID string) (p sheaf.P
 func (r *Reader) Projects(ws sheaf.WorkspaceID, f sheaf.ProjectFilter) (sheaf.Page[sheaf.Project], error) {
 	l := listing{columns: ProjectColumns, table: "projects", order: projectOrder(f.Sort), total: -1}
 	l.where.And("ws = ?", ws)
+	if f.Top {
+		f.Folder, f.Top = r.top(&l.where, ws, "folder_id", f.Folder), false
+	}
 	r.seeProjects(&l.where, ws)
 	byFolder(&l.where, "folder_id", f.Folder)
 	byReference(&l.where, f.ExternalID, f.UpdatedSince)

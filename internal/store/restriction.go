@@ -33,11 +33,14 @@ SET live = 0
 WHERE ws = $1 AND live = 1
   AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.ws = $1 AND k.restriction = restrictions.number
     AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2))
-  AND NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.ws = $1 AND s.restriction = restrictions.number)`
+  AND NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.ws = $1 AND s.restriction = restrictions.number)
+  AND NOT EXISTS (SELECT 1 FROM members m WHERE m.ws = $1 AND m.restriction <> 0 AND m.restriction = restrictions.number)
+  AND NOT EXISTS (SELECT 1 FROM invitations i WHERE i.ws = $1 AND i.restriction <> 0 AND i.restriction = restrictions.number)`
 
-// EndRestrictions ends the restrictions that no live key and no subscription has, and returns their
-// number. Events are no longer noted for them. The caller, who has locked the workspace, counts
-// them.
+// EndRestrictions ends the restrictions that no live key, subscription, member or invitation has, and
+// returns their number. Events are no longer noted for them. An expired invitation counts until it is
+// deleted: a node whose clock is late may still accept it. The caller, who has locked the workspace,
+// counts the restrictions.
 func (tx *Tx) EndRestrictions(ws sheaf.WorkspaceID, now time.Time) (int64, error) {
 	return tx.changed(endRestrictions, ws, now)
 }

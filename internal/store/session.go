@@ -40,12 +40,13 @@ func (r *Reader) Session(hash []byte) (Session, error) {
 }
 
 var (
-	// selectVisits finds the sessions of open pages: those whose user is a member of the page's workspace.
+	// selectVisits finds the sessions of open pages: those whose user is a member of the page's workspace,
+	// with the restriction that the page was made for.
 	selectVisits = engine.NewBulk(`
 SELECT s.user_id, s.created_at, s.seen_at, s.expires_at
 FROM sessions s
 JOIN members m ON m.user_id = s.user_id
-WHERE s.hash = {hash} AND m.ws = {ws}`, "", "hash bytes", "ws int")
+WHERE s.hash = {hash} AND m.ws = {ws} AND m.restriction = {restriction}`, "", "hash bytes", "ws int", "restriction int")
 
 	touchSessions = engine.NewBulk(`
 UPDATE sessions
@@ -54,18 +55,20 @@ SET seen_at = {seen}
 WHERE sessions.hash = {hash} AND sessions.seen_at < {seen}`, "", "hash bytes", "seen int")
 )
 
-// Visit is a page that somebody has open: the hash of the session's token, and the workspace.
+// Visit is a page that somebody has open: the hash of the session's token, the workspace, and the
+// number of the restriction that the page was made for, 0 for none.
 type Visit struct {
-	Hash      [32]byte
-	Workspace sheaf.WorkspaceID
+	Hash        [32]byte
+	Workspace   sheaf.WorkspaceID
+	Restriction int64
 }
 
 // Visits returns the sessions of these pages, expired or not, by one query. A session that ended, or
-// whose user is no member of the workspace, is missing.
+// whose user is no member of the workspace or is restricted otherwise, is missing.
 func (r *Reader) Visits(open []Visit) (map[Visit]Session, error) {
 	rows, found := make([][]any, len(open)), map[Visit]Session{}
 	for i, v := range open {
-		rows[i] = []any{v.Hash[:], v.Workspace}
+		rows[i] = []any{v.Hash[:], v.Workspace, v.Restriction}
 	}
 	err := r.run(selectVisits, rows, func(i int, w *row) {
 		found[open[i]] = Session{Hash: open[i].Hash[:], User: readID[sheaf.UserID](w), CreatedAt: w.Time(), SeenAt: w.Time(), ExpiresAt: w.Time()}

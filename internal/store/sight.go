@@ -121,6 +121,19 @@ func (r *Reader) seeFolders(w *engine.Conditions, ws sheaf.WorkspaceID) {
 	w.And(sql, args...)
 }
 
+// top limits a list to records that are in no visible folder; `column` has the folder. Without a
+// restriction it returns the filter for the root level instead.
+func (r *Reader) top(w *engine.Conditions, ws sheaf.WorkspaceID, column string, in sheaf.Opt[sheaf.FolderID]) sheaf.Opt[sheaf.FolderID] {
+	if r.sight.restriction == nil {
+		return sheaf.Nil[sheaf.FolderID]()
+	}
+	if len(r.sight.restriction.Folders) > 0 {
+		below, args := r.sight.folders(ws)
+		w.And("("+column+" IS NULL OR "+column+" NOT IN ("+below+"))", args...)
+	}
+	return in
+}
+
 // seeDocuments limits a list of documents to the visible ones. A list that skips reads the index of its
 // order and leaves out the others; otherwise PostgreSQL would read and sort everything visible for a page.
 func (r *Reader) seeDocuments(w *engine.Conditions, ws sheaf.WorkspaceID, skips bool) {

@@ -100,6 +100,7 @@
     stream = new EventSource(document.body.dataset.live);
     for (const kind of signs) stream.addEventListener(kind, () => refresh([kind]));
     stream.addEventListener("signed-out", () => { quiet(); signedOut(); });
+    stream.addEventListener("anew", () => { quiet(); location.reload(); }); // the person sees another part of the workspace now
     // After a reconnection there may be many changes.
     let broken = false;
     stream.addEventListener("error", () => { broken = true; });

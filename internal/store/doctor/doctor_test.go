@@ -58,6 +58,17 @@ var plants = []plant{
 	{check: "count: restrictions", sql: []string{`UPDATE workspaces SET restrictions = restrictions + 1 WHERE ws = {n}`}},
 	{check: "restriction", sql: []string{`UPDATE api_keys SET restriction = 100000, restricted_to = 'p' WHERE ws = {n}`}},
 	{check: "restriction: of a subscription", sql: []string{`UPDATE subscriptions SET restriction = 100000, restricted_to = 'p' WHERE ws = {n}`}},
+	{check: "restriction: of a member", sql: []string{
+		`INSERT INTO users (id, name, password_hash, created_at) VALUES ({id}, '', '', 1)`,
+		`INSERT INTO members (ws, user_id, role, created_at, restriction, restricted_to) VALUES ({n}, {id}, 'member', 1, 100000, 'p')`}},
+	{check: "restriction: of an invitation", sql: []string{
+		`INSERT INTO users (id, name, password_hash, created_at) VALUES ({id}, '', '', 1)`,
+		`INSERT INTO invitations (ws, id, hash, email, email_folded, role, invited_by, created_at, expires_at, restriction, restricted_to)
+		 SELECT {n}, {id}, hash, '', '', 'member', {id}, 1, 1, 100000, 'p' FROM api_keys WHERE ws = {n}`}},
+	{check: "restricted role", sql: []string{
+		`INSERT INTO restrictions (ws, number, ids, live, events) VALUES ({n}, 1, 'p', 1, 0)`,
+		`UPDATE workspaces SET restrictions = restrictions + 1 WHERE ws = {n}`,
+		`UPDATE members SET restriction = 1, restricted_to = 'p' WHERE ws = {n}`}},
 	{check: "restricted event", sql: []string{
 		`INSERT INTO restrictions (ws, number, ids, live, events) VALUES ({n}, 1, 'p', 0, 1)`,
 		`INSERT INTO restricted_events (ws, restriction, number, type) VALUES ({n}, 1, 100000, 1)`}},

@@ -2,7 +2,7 @@ package doctor
 
 // checkRestrictions are the promises about restrictions and their logs.
 var checkRestrictions = []check{
-	// A key or subscription that is restricted has a restriction of the same ids, which is live if the
+	// A key, subscription, member or invitation that is restricted has a restriction of the same ids, which is live if the
 	// key or subscription can be used.
 	{name: "restriction", judge: tells("key %s is restricted to what no live restriction names, so its events are not noted"),
 		args: func(p *patient) []any { return []any{p.number, p.Now} }, sql: `
@@ -15,6 +15,27 @@ SELECT s.id
 FROM subscriptions s
 WHERE s.ws = $1 AND (s.restriction <> 0 OR s.restricted_to <> '')
   AND NOT EXISTS (SELECT 1 FROM restrictions r WHERE r.ws = s.ws AND r.number = s.restriction AND r.ids = s.restricted_to AND r.live = 1)`},
+
+	{name: "restriction", judge: tells("user %s is restricted to what no live restriction names, so their events are not noted"), sql: `
+SELECT m.user_id
+FROM members m
+WHERE m.ws = $1 AND (m.restriction <> 0 OR m.restricted_to <> '')
+  AND NOT EXISTS (SELECT 1 FROM restrictions r WHERE r.ws = m.ws AND r.number = m.restriction AND r.ids = m.restricted_to AND r.live = 1)`},
+	{name: "restriction", judge: tells("invitation %s is restricted to what no live restriction names, so events of the person who joins would not be noted"), sql: `
+SELECT i.id
+FROM invitations i
+WHERE i.ws = $1 AND (i.restriction <> 0 OR i.restricted_to <> '')
+  AND NOT EXISTS (SELECT 1 FROM restrictions r WHERE r.ws = i.ws AND r.number = i.restriction AND r.ids = i.restricted_to AND r.live = 1)`},
+
+	// Only editors and members are restricted.
+	{name: "restricted role", judge: tells("user %s is restricted and has the role %s"), sql: `
+SELECT user_id, role
+FROM members
+WHERE ws = $1 AND restriction <> 0 AND role NOT IN ('editor', 'member')
+UNION ALL
+SELECT id, role
+FROM invitations
+WHERE ws = $1 AND restriction <> 0 AND role NOT IN ('editor', 'member')`},
 
 	// The log of a restriction has events that exist, with their types, and it is counted.
 	{name: "restricted event", judge: tells("restriction %s has the event %s in its log, which is not stored or of another type"), sql: `

@@ -102,6 +102,15 @@ func pollMany(f *fixture) {
 	same(f, "after they were used", visits(), map[store.Visit]store.Session{open[0]: session, open[1]: other})
 	f.write(func(tx *store.Tx) error { return tx.DeleteSession(other.Hash) })
 	same(f, "after one ended", visits(), map[store.Visit]store.Session{open[0]: session})
+	to := &sheaf.Restriction{Number: 7, Projects: []sheaf.ProjectID{sheaf.ProjectID(f.id())}}
+	f.write(func(tx *store.Tx) error { return tx.RestrictMember(here.ID, user.ID, to) })
+	same(f, "after a restriction", visits(), map[store.Visit]store.Session{})
+	unrestricted := open[0]
+	open[0].Restriction = to.Number
+	same(f, "under the restriction", visits(), map[store.Visit]store.Session{open[0]: session})
+	f.write(func(tx *store.Tx) error { return tx.RestrictMember(here.ID, user.ID, nil) })
+	same(f, "after it was lifted", visits(), map[store.Visit]store.Session{})
+	open[0] = unrestricted
 	f.write(func(tx *store.Tx) error { return tx.DeleteMember(here.ID, user.ID) })
 	same(f, "after a membership ended", visits(), map[store.Visit]store.Session{})
 }

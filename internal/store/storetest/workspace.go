@@ -58,6 +58,28 @@ func members(f *fixture) {
 	if !isMember() {
 		f.Error("a member is none")
 	}
+	to := &sheaf.Restriction{Number: 1, Projects: []sheaf.ProjectID{sheaf.ProjectID(f.id())}, Folders: []sheaf.FolderID{}}
+	for _, now := range []*sheaf.Restriction{to, nil} {
+		f.write(func(tx *store.Tx) error { return tx.RestrictMember(f.ws.ID, other.ID, now) })
+		rights := get(f, func(r *store.Reader) (m sheaf.Membership, err error) {
+			m.Role, m.RestrictedTo, err = r.Rights(f.ws.ID, other.ID)
+			return m, err
+		})
+		same(f, "rights", rights, sheaf.Membership{Role: sheaf.Member, RestrictedTo: now})
+		ofUser := get(f, func(r *store.Reader) ([]sheaf.Membership, error) { return r.Memberships(other.ID) })
+		inWorkspace := get(f, func(r *store.Reader) ([]sheaf.Membership, error) { return r.Members(f.ws.ID) })
+		for _, m := range append(ofUser, inWorkspace...) {
+			if m.Role == sheaf.Member {
+				same(f, "restriction", m.RestrictedTo, now)
+			}
+		}
+	}
+	stranger := func(tx *store.Tx) error { return tx.RestrictMember(f.ws.ID, sheaf.UserID(f.id()), to) }
+	f.wantKind(f.store.Write(context.Background(), stranger), sheaf.NotFound)
+	invitation := sheaf.Invitation{ID: sheaf.InvitationID(f.id()), Email: f.id() + "@example.org", Role: sheaf.Editor, InvitedBy: f.user.ID,
+		CreatedAt: f.now(), ExpiresAt: f.now().Add(time.Hour), RestrictedTo: to}
+	f.write(func(tx *store.Tx) error { return tx.InsertInvitation(f.ws.ID, invitation, []byte(invitation.ID)) })
+	same(f, "invitations", get(f, func(r *store.Reader) ([]sheaf.Invitation, error) { return r.Invitations(f.ws.ID, f.now()) }), []sheaf.Invitation{invitation})
 	owner := get(f, func(r *store.Reader) (sheaf.UserID, error) { return r.OwnerOf(f.ws.ID) })
 	same(f, "owner", owner, f.user.ID)
 

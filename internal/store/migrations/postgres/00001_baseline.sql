@@ -93,10 +93,13 @@ CREATE TABLE members (
   ws INTEGER NOT NULL REFERENCES workspaces (ws),
   user_id UUID NOT NULL REFERENCES users (id),
   role TEXT NOT NULL, -- owner, admin, editor or member
+  restriction BIGINT NOT NULL DEFAULT 0, -- restrictions.number. 0: they see the whole workspace
+  restricted_to TEXT NOT NULL DEFAULT '', -- restrictions.ids. Only editors and members have one
   created_at BIGINT NOT NULL, -- when the user joined
   PRIMARY KEY (ws, user_id)
 );
 CREATE INDEX members_by_user ON members (user_id); -- the workspaces of a person who signs in
+CREATE INDEX members_restricted ON members (ws, restriction) WHERE restriction <> 0; -- whether a restriction is live
 
 -- Open invitations. An accepted one is deleted.
 CREATE TABLE invitations (
@@ -106,6 +109,8 @@ CREATE TABLE invitations (
   email TEXT NOT NULL,
   email_folded TEXT NOT NULL,
   role TEXT NOT NULL,
+  restriction BIGINT NOT NULL DEFAULT 0, -- the restriction of the person who joins, as in members
+  restricted_to TEXT NOT NULL DEFAULT '',
   invited_by UUID NOT NULL REFERENCES users (id),
   created_at BIGINT NOT NULL,
   expires_at BIGINT NOT NULL,
@@ -113,6 +118,7 @@ CREATE TABLE invitations (
 );
 CREATE UNIQUE INDEX invitations_by_email ON invitations (ws, email_folded); -- one open invitation per address
 CREATE INDEX invitations_by_expiry ON invitations (expires_at); -- for the sweep
+CREATE INDEX invitations_restricted ON invitations (ws, restriction) WHERE restriction <> 0; -- whether a restriction is live
 
 -- People who are signed in to the console.
 CREATE TABLE sessions (
