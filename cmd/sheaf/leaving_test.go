@@ -41,6 +41,10 @@ func deletesAndUndeletes(t *testing.T, where []string) {
 	if out := sheaf("workspace", "list").succeeds(t); strings.Count(out, "(deleted)") != 1 {
 		t.Errorf("the list does not say which is deleted: %s", out)
 	}
+	sheaf("workspace", "delete", ws.ID).fails(t, "is deleted already", "sheaf workspace undelete")
+	sheaf("key", "list", "--workspace", ws.ID).fails(t, "not found")
+	sheaf("doctor").succeeds(t)
+	inBackup(t, where, ws.ID)
 	sheaf("workspace", "undelete", other.ID).fails(t, "is not deleted")
 	sheaf("workspace", "undelete", ws.ID).succeeds(t)
 	becomes(t, me, k.Key, http.StatusOK)
@@ -53,4 +57,18 @@ func deletesAndUndeletes(t *testing.T, where []string) {
 	if out := sheaf("workspace", "list", "--json").succeeds(t); strings.Contains(out, ws.ID) || !strings.Contains(out, other.ID) {
 		t.Errorf("listed %s", out)
 	}
+}
+
+// inBackup restores a backup that is made now on its own, where the workspace is deleted and can be
+// brought back.
+func inBackup(t *testing.T, where []string, id string) {
+	t.Helper()
+	file, data := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "data")
+	sheafCommand(t, append([]string{"backup", file}, where...)...).succeeds(t)
+	sheafCommand(t, "restore", file, "--data", data).succeeds(t)
+	if out := sheafCommand(t, "workspace", "list", "--data", data).succeeds(t); strings.Count(out, "(deleted)") != 1 {
+		t.Errorf("the list of a restored copy does not say which is deleted: %s", out)
+	}
+	sheafCommand(t, "workspace", "undelete", id, "--data", data).succeeds(t)
+	sheafCommand(t, "key", "list", "--workspace", id, "--data", data).succeeds(t)
 }

@@ -37,21 +37,35 @@ func deletionFields(w *sheaf.Workspace, o *sheaf.Object) {
 	o.Time("ends_at", w.EndsAt)
 }
 
-// DeleteWorkspace makes a workspace unreachable at once, and has it removed after `after`. Deleting a
-// deleted workspace again changes when it is removed. It returns NotFound for an unknown workspace.
+// DeleteWorkspace makes a workspace unreachable at once, and has it removed after `after`. It returns
+// NotFound for an unknown workspace, and Conflict for a deleted one, unless its time is over and
+// `after` is 0: then the caller may go on with the removal.
 func (o Operator) DeleteWorkspace(ctx context.Context, id sheaf.WorkspaceID, after time.Duration) (LeavingWorkspace, error) {
 	if after < 0 {
 		return LeavingWorkspace{}, sheaf.InvalidField("delete-after", "--delete-after is how long the workspace can be brought back: it must not be negative")
 	}
 	out, err := operateDeleted(ctx, o, id, func(tx *store.Tx, ws sheaf.Workspace) (LeavingWorkspace, error) {
 		now := o.app.now()
-		if !ws.IsDeleted() {
-			ws.DeletedAt = now
+		if ws.IsDeleted() {
+			return LeavingWorkspace{ws}, deletedAgain(ws, now, after)
 		}
-		ws.EndsAt = now.Add(after).Truncate(time.Millisecond)
+		ws.DeletedAt, ws.EndsAt = now, now.Add(after).Truncate(time.Millisecond)
 		return LeavingWorkspace{ws}, tx.DeleteWorkspace(ws, ws.DeletedAt, ws.EndsAt)
 	})
 	return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
+}
+
+// deletedAgain returns Conflict for the deletion of a workspace that is deleted already. It returns nil
+// if the deletion asks for what is due anyway: the removal at once.
+func deletedAgain(ws sheaf.Workspace, now time.Time, after time.Duration) error {
+	switch due := ws.Removing || !ws.EndsAt.After(now); {
+	case due && after == 0:
+		return nil
+	case due:
+		return sheaf.Conflictf("workspace %s is deleted already, and its time is over: a running server removes its data; with --delete-after 0 this command does", ws.ID)
+	}
+	return sheaf.Conflictf("workspace %s is deleted already, and its data stays until %s: to choose another time, bring it back with sheaf workspace undelete, and delete it again",
+		ws.ID, ws.EndsAt.Format(time.RFC3339))
 }
 
 // UndeleteWorkspace brings a deleted workspace back with everything of it. It returns Conflict if the

@@ -174,6 +174,17 @@ func mayspan(sql string, used map[string]bool) (may bool) {
 	return may
 }
 
+// D206: the removal of a workspace empties every table with rows of workspaces. A new one must have its
+// place in leavingTables.
+func TestLeaving_EveryTableIsEmptied(t *testing.T) {
+	t.Parallel()
+	got := append(store.LeavingTables(), "workspaces") // whose row goes last
+	slices.Sort(got)
+	if !slices.Equal(got, tenantTables) {
+		t.Errorf("a removal empties %v, and workspaces have rows in %v", got, tenantTables)
+	}
+}
+
 // Every unique key of every table begins or ends with the workspace, or is globally unique.
 func TestDistribute_KeysContainTheWorkspace(t *testing.T) {
 	t.Parallel()

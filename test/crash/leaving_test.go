@@ -104,4 +104,3 @@ func wantNoBytes(t *testing.T, folder, word string) {
 		t.Error(err)
 	}
 }
-

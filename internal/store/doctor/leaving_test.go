@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -195,8 +196,8 @@ func wantNoBytes(t *testing.T, folder string) {
 }
 
 // fillWithCanaries gives the workspace some of everything, with the canary in it: texts that compress
-// badly, long ones, old versions, deleted records, media.
-func fillWithCanaries(t *testing.T, a *apitest.API, ws *apitest.Workspace, url string) {
+// badly, long ones, old versions, deleted records, media, a restriction with its log.
+func fillWithCanaries(t *testing.T, ws *apitest.Workspace, url string) {
 	t.Helper()
 	c := ws.Client("")
 	populate(t, c, url)
@@ -213,10 +214,21 @@ func fillWithCanaries(t *testing.T, a *apitest.API, ws *apitest.Workspace, url s
 		}
 	}
 	c.POST("/api/v1/media?filename="+canary+".txt", []byte(canary+" bytes"), "Content-Type: application/octet-stream").Want(t, 201)
-	if _, err := a.App.Operator().Invite(t.Context(), ws.ID, canary+"@example.com", sheaf.Member); err != nil {
-		t.Fatal(err)
-	}
+	folder := c.POST("/api/v1/folders", object{"name": canary, "entity_type": "project"}).Want(t, 201).Text(t, "id")
+	c.POST("/api/v1/api-keys", object{"name": canary, "scopes": []string{"projects:read", "documents:read", "events:read"},
+		"restricted_to": object{"folder_ids": []string{folder}}}).Want(t, 201)
+	c.POST("/api/v1/projects", object{"name": canary, "folder_id": folder}, "Idempotency-Key: "+canary).Want(t, 201)
 	c.GET("/api/v1/search?q="+canary).Want(t, 200)
+}
+
+// beginUpload begins an upload of which only a first piece with the canary arrives, and returns its path.
+func beginUpload(t *testing.T, c *apitest.Client) string {
+	t.Helper()
+	made := c.POST("/api/v1/uploads", nil, "Tus-Resumable: 1.0.0", "Upload-Length: 1000").Want(t, 201)
+	_, id, _ := strings.Cut(made.Header.Get("Location"), "/uploads/")
+	path := "/api/v1/uploads/" + id
+	c.PATCH(path, []byte(canary+" piece"), "Tus-Resumable: 1.0.0", "Upload-Offset: 0", "Content-Type: application/offset+octet-stream").Want(t, 204)
+	return path
 }
 
 // D206: a deleted workspace does not answer on any node, and comes back whole. Once its time is over,
@@ -233,9 +245,19 @@ func TestLeaving_NothingIsLeft(t *testing.T) {
 		}
 		defer r.Close()
 		goes, stays := a.Workspace(sheaf.Business), a.Workspace(sheaf.Business)
-		fillWithCanaries(t, a, goes, r.URL)
+		fillWithCanaries(t, goes, r.URL)
 		populate(t, stays.Client(""), r.URL)
 		mine, other := goes.Client(""), stays.Client("")
+		piece := beginUpload(t, mine)
+		op := a.App.Operator()
+		invited, err := op.Invite(t.Context(), goes.ID, canary+"@example.com", sheaf.Member)
+		if err != nil {
+			t.Fatal(err)
+		}
+		offer := func() sheaf.Kind {
+			_, err := a.App.Offer(t.Context(), invited.Token)
+			return sheaf.KindOf(err)
+		}
 		share := mine.GET("/api/v1/shares").Items(t)[0]["url"].(string)
 		page := func() int {
 			res, err := a.Server.Client().Get(a.Server.URL + strings.TrimPrefix(share, apitest.Address))
@@ -254,7 +276,6 @@ func TestLeaving_NothingIsLeft(t *testing.T) {
 			}
 		}
 		before, whole := b.rows(beside), b.rows(n)
-		op := a.App.Operator()
 		remove := func(id sheaf.WorkspaceID, after time.Duration) {
 			t.Helper()
 			if _, err := op.DeleteWorkspace(t.Context(), id, after); err != nil {
@@ -265,10 +286,17 @@ func TestLeaving_NothingIsLeft(t *testing.T) {
 		for range 4 { // each node, more than once
 			mine.GET("/api/v1/me").WantError(t, 401, "UNAUTHORIZED", "")
 			mine.POST("/api/v1/projects", object{"name": "no"}).WantError(t, 401, "UNAUTHORIZED", "")
+			mine.Do("HEAD", piece, nil, "Tus-Resumable: 1.0.0").Want(t, 401)
 			if got := page(); got != http.StatusNotFound {
 				t.Errorf("its share answers %d", got)
 			}
+			if got := offer(); got != sheaf.NotFound {
+				t.Errorf("its invitation is answered with %v", got)
+			}
 			other.GET("/api/v1/me").Want(t, 200)
+		}
+		if _, err := op.DeleteWorkspace(t.Context(), goes.ID, 0); sheaf.KindOf(err) != sheaf.Conflict || !strings.Contains(err.Error(), "is deleted already") {
+			t.Errorf("deleted again: %v", err)
 		}
 		if err := op.RemoveWorkspaces(t.Context(), a.Clock.Now()); err != nil {
 			t.Error(err)
@@ -277,6 +305,10 @@ func TestLeaving_NothingIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		mine.GET("/api/v1/me").Want(t, 200)
+		mine.Do("HEAD", piece, nil, "Tus-Resumable: 1.0.0").Want(t, 200)
+		if _, err := a.App.Offer(t.Context(), invited.Token); err != nil {
+			t.Errorf("after undelete its invitation: %v", err)
+		}
 		if got := page(); got != http.StatusOK {
 			t.Errorf("after undelete its share answers %d", got)
 		}
@@ -297,6 +329,9 @@ func TestLeaving_NothingIsLeft(t *testing.T) {
 		}
 		b.wantNoCanary()
 		if err := a.Media.List(t.Context(), string(goes.ID), func(media.Key, int64) error { t.Error("a medium is left"); return nil }); err != nil {
+			t.Error(err)
+		}
+		if err := a.Media.Uploads(t.Context(), func(name string) error { t.Errorf("the upload %s is left", name); return nil }); err != nil {
 			t.Error(err)
 		}
 		if got := b.rows(beside); fmt.Sprint(got) != fmt.Sprint(before) {
@@ -324,4 +359,74 @@ func TestLeaving_NothingIsLeft(t *testing.T) {
 		})
 		wantNoBytes(t, a.Options.Folder)
 	}, apitest.WithShares)
+}
+
+// D206: requests that are under way while the workspace is deleted and removed leave nothing behind, and
+// none that begins after the answer is let in, on any node.
+func TestLeaving_BesideRequests(t *testing.T) {
+	t.Parallel()
+	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
+		ws := a.Workspace(sheaf.Business)
+		c := ws.Client("")
+		b := openBare(t, a.Options)
+		defer b.db.Close()
+		n := b.number(ws.ID)
+		folder := c.POST("/api/v1/folders", object{"name": "Top", "entity_type": "project"}).Want(t, 201).Text(t, "id")
+		c.POST("/api/v1/api-keys", object{"name": "k", "scopes": []string{"events:read"}, "restricted_to": object{"folder_ids": []string{folder}}}).Want(t, 201)
+		begun := make(chan struct{}, 100) // a request was answered
+		var under sync.WaitGroup
+		for client := range 8 {
+			under.Go(func() {
+				for i := 0; ; i++ {
+					var answer *apitest.Response
+					switch client % 4 {
+					case 0:
+						answer = c.POST("/api/v1/documents", object{"title": "t", "content": fmt.Sprint(client, i)})
+					case 1:
+						answer = c.POST("/api/v1/projects", object{"name": "p", "folder_id": folder}, fmt.Sprintf("Idempotency-Key: %d-%d", client, i))
+					case 2:
+						answer = c.POST("/api/v1/media?filename=f.txt", []byte(fmt.Sprint("bytes", client, i)), "Content-Type: application/octet-stream")
+					case 3:
+						answer = c.POST("/api/v1/uploads", nil, "Tus-Resumable: 1.0.0", "Upload-Length: 1000")
+					}
+					if answer.Status == http.StatusUnauthorized {
+						return
+					}
+					if answer.Status >= 300 {
+						t.Errorf("answered with %d %s", answer.Status, answer.Body)
+						return
+					}
+					select {
+					case begun <- struct{}{}:
+					default:
+					}
+				}
+			})
+		}
+		for range 50 {
+			<-begun
+		}
+		if _, err := a.App.Operator().DeleteWorkspace(t.Context(), ws.ID, 0); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 { // each node, more than once
+			c.GET("/api/v1/documents").WantError(t, 401, "UNAUTHORIZED", "")
+			c.POST("/api/v1/documents", object{"title": "late"}).WantError(t, 401, "UNAUTHORIZED", "")
+		}
+		if err := a.App.Operator().RemoveWorkspaces(t.Context(), a.Clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+		under.Wait()
+		if err := a.App.Operator().RemoveStrayBytes(t.Context()); err != nil { // an upload may have ended after the removal
+			t.Fatal(err)
+		}
+		for table, rows := range b.rows(n) {
+			if rows > 0 {
+				t.Errorf("%d rows are left in %s", rows, table)
+			}
+		}
+		if err := a.Media.List(t.Context(), string(ws.ID), func(media.Key, int64) error { t.Error("a medium is left"); return nil }); err != nil {
+			t.Error(err)
+		}
+	})
 }
