@@ -29,7 +29,7 @@ func TestLeaving_MembersAreTold(t *testing.T) {
 		w.wantIn(page, true, ws.Name, "the operator can bring everything back", until)
 		w.wantIn(page, false, "You are not a member of any workspace")
 	}
-	w.wantIn(get("/w/{workspace}/projects", w.stranger, 404), false, "was deleted", "operator of this server", ws.Name)
+	w.wantIn(get("/w/{workspace}/projects", w.stranger, 404), false, "This workspace was deleted", "operator of this server", ws.Name)
 	w.wantIn(get("/account", w.stranger, 200), false, "operator of this server")
 	for _, path := range []string{"/w/{workspace}/projects", "/w/{workspace}/settings/name"} {
 		w.wantIn(w.ask(http.MethodPost, w.address(path), w.owner).Body.String(), true, "This workspace was deleted")

@@ -991,4 +991,13 @@ var bugs = []bug{
 		}},
 		pkg: "./internal/store/doctor", run: "TestLeaving_NothingIsLeft",
 	},
+	{
+		name: "checksum: copies of deleted rows stay in the gaps of pages",
+		Fault: plant.Fault{{
+			File: "internal/store/engine/checksum/checksum.go",
+			Old:  `if f.plain && f.isSmall(tls, file) {`,
+			New:  `if !f.plain && f.isSmall(tls, file) {`,
+		}},
+		pkg: "./internal/store/engine/checksum", run: "TestGap_HasNothingOfDeletedRows",
+	},
 }

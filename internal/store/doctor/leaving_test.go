@@ -387,7 +387,10 @@ func TestLeaving_BesideRequests(t *testing.T) {
 					case 2:
 						answer = c.POST("/api/v1/media?filename=f.txt", []byte(fmt.Sprint("bytes", client, i)), "Content-Type: application/octet-stream")
 					case 3:
-						answer = c.POST("/api/v1/uploads", nil, "Tus-Resumable: 1.0.0", "Upload-Length: 1000")
+						answer = c.POST("/api/v1/uploads", nil, "Tus-Resumable: 1.0.0", "Upload-Length: 5")
+						if _, path, made := strings.Cut(answer.Header.Get("Location"), "/api/"); made {
+							answer = c.PATCH("/api/"+path, []byte("piece"), "Tus-Resumable: 1.0.0", "Upload-Offset: 0", "Content-Type: application/offset+octet-stream")
+						}
 					}
 					if answer.Status == http.StatusUnauthorized {
 						return
