@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,7 +43,6 @@ func deletesAndUndeletes(t *testing.T, where []string) {
 		t.Errorf("the list does not say which is deleted: %s", out)
 	}
 	sheaf("workspace", "delete", ws.ID).fails(t, "is deleted already", "sheaf workspace undelete")
-	sheaf("key", "list", "--workspace", ws.ID).fails(t, "not found")
 	sheaf("doctor").succeeds(t)
 	inBackup(t, where, ws.ID)
 	sheaf("workspace", "undelete", other.ID).fails(t, "is not deleted")
@@ -63,7 +63,14 @@ func deletesAndUndeletes(t *testing.T, where []string) {
 // brought back.
 func inBackup(t *testing.T, where []string, id string) {
 	t.Helper()
-	file, data := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "data")
+	file, data := filepath.Join(t.TempDir(), "backup"), t.TempDir()
+	key, err := os.ReadFile(filepath.Join(where[1], "master.key"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(data, "master.key"), key, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	sheafCommand(t, append([]string{"backup", file}, where...)...).succeeds(t)
 	sheafCommand(t, "restore", file, "--data", data).succeeds(t)
 	if out := sheafCommand(t, "workspace", "list", "--data", data).succeeds(t); strings.Count(out, "(deleted)") != 1 {

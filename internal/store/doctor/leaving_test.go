@@ -221,7 +221,7 @@ func fillWithCanaries(t *testing.T, ws *apitest.Workspace, url string) {
 	c.GET("/api/v1/search?q="+canary).Want(t, 200)
 }
 
-// beginUpload begins an upload of which only a first piece with the canary arrives, and returns its path.
+// beginUpload begins an upload, sends only a first piece with the canary, and returns its path.
 func beginUpload(t *testing.T, c *apitest.Client) string {
 	t.Helper()
 	made := c.POST("/api/v1/uploads", nil, "Tus-Resumable: 1.0.0", "Upload-Length: 1000").Want(t, 201)
