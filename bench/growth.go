@@ -22,6 +22,7 @@ func (b *bench) growthRows() {
 	b.try("folder", b.deleteFolder)
 	b.try("tree", b.tree)
 	b.try("restricted", b.restricted)
+	b.try("leave", b.leave)
 	b.try("neighbour", b.neighbour)
 	b.try("backlog", b.backlog)
 	b.try("subscriptions", b.subscriptions)

@@ -15,9 +15,11 @@ type commands struct {
 	Config      configCommand      `cmd:"" group:"server" help:"Show every setting, its value and where it came from."`
 	Healthcheck healthcheckCommand `cmd:"" group:"server" help:"Ask a running server whether it is ready."`
 	Workspace   struct {
-		Create  workspaceCreate  `cmd:"" help:"Make a workspace and its owner."`
-		SetPlan workspaceSetPlan `cmd:"" help:"Change the plan of a workspace."`
-		List    workspaceList    `cmd:"" help:"List the workspaces."`
+		Create   workspaceCreate   `cmd:"" help:"Make a workspace and its owner."`
+		SetPlan  workspaceSetPlan  `cmd:"" help:"Change the plan of a workspace."`
+		List     workspaceList     `cmd:"" help:"List the workspaces."`
+		Delete   workspaceDelete   `cmd:"" help:"Delete a workspace: at once for its people, keys and readers, and after a while with all its data."`
+		Undelete workspaceUndelete `cmd:"" help:"Bring back a deleted workspace whose data is not removed yet."`
 	} `cmd:"" group:"people" help:"Make and change workspaces."`
 	Key struct {
 		Create keyCreate `cmd:"" help:"Make an API key for the owner of a workspace."`

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/cli"
@@ -14,12 +15,13 @@ type workspaceFlag struct {
 	Workspace string `placeholder:"ID|NAME" complete:"workspaces" help:"Id or name of the workspace; not needed if there is only one."`
 }
 
-// find returns the workspace of the flag, or the only one.
+// find returns the workspace of the flag, or the only one that is not deleted.
 func (f workspaceFlag) find(ctx context.Context, op app.Operator) (sheaf.WorkspaceID, error) {
 	if f.Workspace != "" {
 		return findWorkspace(ctx, op, f.Workspace)
 	}
 	all, err := op.Workspaces(ctx)
+	all = slices.DeleteFunc(all, func(w app.OwnedWorkspace) bool { return w.IsDeleted() })
 	switch {
 	case err != nil:
 		return "", err
@@ -126,7 +128,11 @@ func (c *workspaceList) Run(ctx context.Context, p *program) error {
 func workspaceTable(all ...app.OwnedWorkspace) string {
 	return cli.Table("ID\tPLAN\tOWNER\tNAME", func(row func(...any)) {
 		for _, w := range all {
-			row(w.ID, w.Plan, w.Owner, w.Name)
+			name := w.Name
+			if w.IsDeleted() {
+				name += " (deleted)"
+			}
+			row(w.ID, w.Plan, w.Owner, name)
 		}
 	})
 }

@@ -17,7 +17,7 @@ import (
 //	               ──▶ writeWhole ▶ check ──▶ the same, perhaps in its turn among the heavy ones
 //	               ──▶ cascade ───▶ check ──▶ the same, once for each of its transactions
 //
-//	method()       ──▶ readUnasked, readPart, readShown, writeUnasked, operate
+//	method()       ──▶ readUnasked, readPart, readShown, writeUnasked, operate, operateDeleted
 //	what was begun ──▶ conclude
 //
 // A change is checked twice. The first check is before the transaction: a caller who may not act
@@ -286,6 +286,19 @@ func conclude[T any](ctx context.Context, a *App, ws sheaf.WorkspaceID, act func
 func operate[T any](ctx context.Context, o Operator, ws sheaf.WorkspaceID, act func(w *work) (T, error)) (out T, err error) {
 	err = o.app.store.WriteIn(ctx, ws, store.Everything, func(tx *store.Tx) (err error) {
 		out, err = perform(tx, o.app, Caller{Workspace: ws}, nil, act)
+		return err
+	})
+	return out, err
+}
+
+// operateDeleted runs act in one heavy transaction that locks a workspace, which may be deleted, for the
+// operator. It returns NotFound for an unknown workspace.
+func operateDeleted[T any](ctx context.Context, o Operator, ws sheaf.WorkspaceID, act func(tx *store.Tx, w sheaf.Workspace) (T, error)) (out T, err error) {
+	err = o.app.store.WriteHeavyIn(ctx, ws, store.Everything, func(tx *store.Tx) error {
+		w, err := tx.LockWorkspace(ws)
+		if err == nil {
+			out, err = act(tx, w)
+		}
 		return err
 	})
 	return out, err

@@ -29,6 +29,9 @@ type Exported struct {
 func (o Operator) Export(ctx context.Context, id sheaf.WorkspaceID, each func(Exported) error) error {
 	err := o.app.store.ReadLong(ctx, func(r *store.Reader) error {
 		ws, err := r.Workspace(id)
+		if err == nil && ws.IsDeleted() {
+			err = sheaf.Missing("workspace")
+		}
 		if err != nil {
 			return err
 		}

@@ -142,6 +142,13 @@ func (o Operator) RemoveStrayBytes(ctx context.Context) error {
 		if !ok {
 			return nil // not one of ours
 		}
+		removed, err := readUnasked(ctx, o.app, func(r *store.Reader) (bool, error) { return r.WasRemoved(sheaf.WorkspaceID(id)) })
+		if err != nil {
+			return err
+		}
+		if removed { // an upload was still writing when the workspace was removed
+			return o.app.removeMediaOf(ctx, sheaf.WorkspaceID(id))
+		}
 		return o.app.media.List(ctx, ws, func(key media.Key, size int64) error {
 			return o.app.removeStray(ctx, sheaf.WorkspaceID(id), key, size)
 		})

@@ -35,6 +35,9 @@ func (w *OwnedWorkspace) Fields(o *sheaf.Object) {
 	o.Text("name", w.Name)
 	o.Text("plan", string(w.Plan))
 	o.Text("user_id", string(w.Owner))
+	if w.IsDeleted() {
+		deletionFields(&w.Workspace, o)
+	}
 }
 
 // NewWorkspace is an operator's request to create a workspace.

@@ -62,7 +62,7 @@ func (o Operator) EraseUser(ctx context.Context, email string) (sheaf.User, erro
 		if err != nil {
 			return err
 		}
-		memberships, err := tx.Memberships(u.ID)
+		memberships, err := tx.EveryMembership(u.ID)
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (o Operator) EraseUser(ctx context.Context, email string) (sheaf.User, erro
 		if u, err = tx.LockUser(u.ID); err != nil {
 			return err
 		}
-		left, err := tx.Memberships(u.ID)
+		left, err := tx.EveryMembership(u.ID)
 		if err == nil && (len(left) > 0 || u.ErasedAt != nil) {
 			err = sheaf.Conflictf("the user joined a workspace, or was erased, at the same moment: repeat the command")
 		}

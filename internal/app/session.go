@@ -138,7 +138,8 @@ func (a *App) openSession(tx *store.Tx, u sheaf.User) (NewSession, error) {
 type Session struct {
 	User        sheaf.User
 	Memberships []sheaf.Membership
-	token       string // the session's token
+	Leaving     []sheaf.Membership // in workspaces that the operator has deleted and whose data is not all removed
+	token       string             // the session's token
 }
 
 // Session returns the current session of a browser's token, or Unauthorized.
@@ -153,7 +154,7 @@ func (a *App) Session(ctx context.Context, token string) (Session, error) {
 		if s.User, err = r.User(stored.User); err != nil {
 			return s, err
 		}
-		s.Memberships, err = r.Memberships(stored.User)
+		s.Memberships, err = r.EveryMembership(stored.User)
 		for i := range s.Memberships {
 			if m := &s.Memberships[i]; m.RestrictedTo != nil {
 				m.Workspace = m.Workspace.WithoutFigures()
@@ -169,6 +170,7 @@ func (a *App) Session(ctx context.Context, token string) (Session, error) {
 		return Session{}, err
 	}
 	a.sessions.know(hash, s.User.ID)
+	s.Memberships, s.Leaving = withoutDeleted(s.Memberships)
 	s.token = token
 	if now.Sub(stored.SeenAt) >= sessionNoted {
 		// If nothing can be written, as on a full disk, people can still read. Their session only
@@ -269,8 +271,29 @@ func ended(s store.Session, now time.Time) bool {
 	return !now.Before(s.ExpiresAt) || now.Sub(s.SeenAt) >= sessionIdle
 }
 
-// Caller returns the person as a caller in one of their workspaces. For any other workspace it
-// returns NotFound, as if that did not exist.
+// withoutDeleted divides the memberships into those in workspaces that are not deleted, and the others.
+func withoutDeleted(every []sheaf.Membership) (living, leaving []sheaf.Membership) {
+	for _, m := range every {
+		if m.Workspace.IsDeleted() {
+			leaving = append(leaving, m)
+		} else {
+			living = append(living, m)
+		}
+	}
+	return living, leaving
+}
+
+// LeavingFrom returns the deleted workspace with that id if the person is a member of it.
+func (s Session) LeavingFrom(ws sheaf.WorkspaceID) (w sheaf.Workspace, found bool) {
+	i := slices.IndexFunc(s.Leaving, func(m sheaf.Membership) bool { return m.Workspace.ID == ws })
+	if i < 0 {
+		return w, false
+	}
+	return s.Leaving[i].Workspace, true
+}
+
+// Caller returns the person as a caller in one of their workspaces. For any other workspace, and for
+// a deleted one, it returns NotFound, as if that did not exist.
 func (s Session) Caller(ws sheaf.WorkspaceID) (Caller, sheaf.Membership, error) {
 	i := slices.IndexFunc(s.Memberships, func(m sheaf.Membership) bool { return m.Workspace.ID == ws })
 	if i < 0 {

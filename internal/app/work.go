@@ -59,6 +59,9 @@ func perform[T any](tx *store.Tx, a *App, c Caller, needs need, act func(w *work
 	if err != nil {
 		return out, err
 	}
+	if ws.IsDeleted() {
+		return out, errDeleted(c)
+	}
 	w := &work{Tx: tx, app: a, caller: c, now: a.now(), ws: ws, before: ws}
 	if needs != nil {
 		if err := w.authorizeStored(needs); err != nil {
@@ -72,6 +75,15 @@ func perform[T any](tx *store.Tx, a *App, c Caller, needs need, act func(w *work
 		return out, w.withoutFigures(err)
 	}
 	return out, w.finish(out)
+}
+
+// errDeleted returns what a caller gets in a workspace that the operator has deleted: the same as for
+// a key or a workspace that does not exist.
+func errDeleted(c Caller) error {
+	if c.Key.ID != "" {
+		return errNoKey
+	}
+	return sheaf.Missing("workspace")
 }
 
 // replay returns a Replay if the request was answered before, and QUOTA_REACHED if the workspace

@@ -35,6 +35,7 @@ var unasked = []exemption{
 	{"OpenShare", "it finds the share of an address"},
 	{"writeUnasked", "the same, changing something"},
 	{"operate", "the operator, in a workspace"},
+	{"operateDeleted", "the operator, in a workspace that may be deleted"},
 	{"Export", "the operator, who reads all of a workspace"},
 	{"Authenticate", "it makes the Caller of a key"},
 	{"StreamKeys", "it asks which keys of open streams can still be used"},

@@ -158,6 +158,7 @@ type visit struct {
 	in      bool              // the person is signed in
 	caller  app.Caller        // the person in the workspace of the path; set by mayOpen
 	member  sheaf.Membership  // the stored membership of the caller
+	leaving *sheaf.Workspace  // the workspace of the path, if the operator has deleted it
 	route   *route            // nil if no route matches
 	lost    bool              // the form was not read, because it is long and the session had ended
 	file    app.NewMedium     // the file that was sent; set for upload routes

@@ -187,6 +187,9 @@ func (v *visit) readForm(r *route) error {
 
 type errorPage struct{ Title, Text string }
 
+// leavingPage tells a member that the operator has deleted the workspace.
+type leavingPage struct{ sheaf.Workspace }
+
 // errorTitles are the headings of the error page.
 var errorTitles = map[sheaf.Kind]string{sheaf.NotFound: "Nothing here", sheaf.Forbidden: "Not allowed",
 	sheaf.MethodNotAllowed: "That did not work", sheaf.Invalid: "That did not work", sheaf.Conflict: "That did not work",
@@ -224,7 +227,11 @@ func (v *visit) fail(err error) {
 	if !known {
 		title = "Something went wrong"
 	}
-	if err := v.show(front.Status(refusal.Kind), "error", errorPage{Title: title, Text: sentence(refusal)}); err != nil {
+	name, data := "error", any(errorPage{Title: title, Text: sentence(refusal)})
+	if v.leaving != nil {
+		name, data = "workspace-deleted", leavingPage{*v.leaving}
+	}
+	if err := v.show(front.Status(refusal.Kind), name, data); err != nil {
 		v.console.Log.Error("page was not rendered", "error", err)
 		http.Error(v, "Something went wrong on our side.", front.Status(sheaf.KindOf(err)))
 	}

@@ -35,6 +35,7 @@ type page struct {
 	In          bool   // the person is signed in
 	User        sheaf.User
 	Memberships []sheaf.Membership
+	Leaving     []sheaf.Membership     // in workspaces that the operator has deleted
 	Member      sheaf.Membership       // in this page's workspace
 	Dialog      bool                   // only "main" is shown, in the dialog
 	Tree        *tree                  // beside the page; nil for none
@@ -114,7 +115,7 @@ func (p page) Section(names ...string) bool {
 // page returns the data of the templates for this visit.
 func (v *visit) page(data any) page {
 	return page{Base: v.console.base, Path: v.r.URL.Path, In: v.in, User: v.session.User, Memberships: v.session.Memberships,
-		Member: v.member, Dialog: v.inDialog(), Made: v.began.UnixMilli(), Place: v.place, Above: v.above, Data: data, may: v.caller.May}
+		Leaving: v.session.Leaving, Member: v.member, Dialog: v.inDialog(), Made: v.began.UnixMilli(), Place: v.place, Above: v.above, Data: data, may: v.caller.May}
 }
 
 // show writes a page.

@@ -19,6 +19,8 @@ const (
 
 	BetweenChunks = "between-chunks" // some chunks of a cascade are durable and others have not begun
 
+	Leaving = "leaving" // some rows of a workspace are removed and others are not
+
 	// Those of media, in the order in which an upload and a deletion pass them. Each is passed with a
 	// folder of files and with a bucket.
 	Announced = "announced" // the row of a medium is durable and none of its bytes are

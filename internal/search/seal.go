@@ -230,6 +230,25 @@ func (x *Index) removeSome(ctx context.Context) (found bool, err error) {
 	})
 }
 
+// Forget removes the index of a workspace that is being removed, and returns when nothing of it is left.
+func (x *Index) Forget(ctx context.Context, ws sheaf.WorkspaceID) error {
+	if err := x.Open(ctx); err != nil {
+		return err
+	}
+	err := x.engine.Write(ctx, func(tx *engine.Tx) error {
+		return tx.Exec(`UPDATE search_spaces SET state = 2, turn = turn + 1 WHERE workspace = $1 AND state <> 2`, wsBytes(ws))
+	})
+	for found := true; found && err == nil; {
+		if err = ctx.Err(); err == nil {
+			found, err = x.removeSome(ctx)
+		}
+	}
+	if err == nil {
+		x.engine.EmptyLog()
+	}
+	return err
+}
+
 // forgetGone marks the spaces of workspaces that no longer exist for removal.
 func (x *Index) forgetGone(ctx context.Context) error {
 	there := map[sheaf.WorkspaceID]int64{}

@@ -39,6 +39,9 @@ type Workspace struct {
 	// the workspace. NewestShared is how many records were given it: see app/newest.go.
 	NewestAt     time.Time
 	NewestShared int64
+	DeletedAt    time.Time // when the operator deleted it; zero: it is not deleted
+	EndsAt       time.Time // when the removal of a deleted one begins
+	Removing     bool      // its removal has begun
 }
 
 // WithoutFigures returns the workspace as a restricted person sees it: without what counts or dates
@@ -66,6 +69,9 @@ func (w *Workspace) Fields(o *Object) {
 	o.Text("name", w.Name)
 	o.Bool("personal", w.Personal)
 }
+
+// IsDeleted reports whether the operator has deleted the workspace.
+func (w *Workspace) IsDeleted() bool { return !w.DeletedAt.IsZero() }
 
 // Storage is how many bytes a workspace stores, and how many it may store.
 type Storage struct {

@@ -153,7 +153,7 @@ SELECT s.ws, s.sub, s.id, s.number, l.active, l.cursor, w.id
 FROM subscriptions s
 JOIN lanes l ON l.ws = s.ws AND l.sub = s.sub
 JOIN workspaces w ON w.ws = s.ws
-WHERE s.id = {id}{lock}`, engine.Dialect{Postgres: true}.SkipLocked("l"), "id id")
+WHERE s.id = {id} AND w.deleted_at = 0{lock}`, engine.Dialect{Postgres: true}.SkipLocked("l"), "id id")
 
 // lockQueues reads and locks the lanes. It leaves out the lanes that are gone and those that
 // another node has locked. For the latter it sets next, so that they are tried again.
@@ -174,7 +174,7 @@ func (tx *Tx) lockQueues(lanes []Lane, now time.Time, next map[sheaf.Subscriptio
 	}
 	for _, l := range lanes {
 		if !found[l.Subscription] {
-			n, err := tx.count(`SELECT COUNT(*) FROM subscriptions WHERE id = $1`, l.Subscription)
+			n, err := tx.count(`SELECT COUNT(*) FROM subscriptions s JOIN workspaces w ON w.ws = s.ws WHERE s.id = $1 AND w.deleted_at = 0`, l.Subscription)
 			if err != nil {
 				return nil, err
 			}

@@ -23,6 +23,15 @@ func Tables(s *Store) (names []string, err error) {
 	return kept, err
 }
 
+// LeavingTables returns the tables that RemoveSome empties.
+func LeavingTables() []string {
+	out := []string{"texts", "versions"} // with the documents
+	for _, t := range leavingTables {
+		out = append(out, t.name)
+	}
+	return out
+}
+
 // OpenRecording is Open for a store that reports each statement that it runs.
 func OpenRecording(o Options, asked func(sql string, rows [][]any)) (*Store, error) {
 	return open(o, func(o engine.Options) (engine.Engine, error) {

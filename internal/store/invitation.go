@@ -57,7 +57,7 @@ func (r *Reader) OtherInvitations(ws sheaf.WorkspaceID, email string, now time.T
 const selectInvitation = `
 SELECT ` + invitationColumns + `, (SELECT w.id FROM workspaces w WHERE w.ws = invitations.ws)
 FROM invitations
-WHERE hash = $1 AND expires_at > $2`
+WHERE hash = $1 AND expires_at > $2 AND EXISTS (SELECT 1 FROM workspaces w WHERE w.ws = invitations.ws AND w.deleted_at = 0)`
 
 // Invitation returns the open invitation with that link, and its workspace, or NotFound.
 func (r *Reader) Invitation(hash []byte, now time.Time) (ws sheaf.WorkspaceID, i sheaf.Invitation, err error) {

@@ -39,7 +39,7 @@ SELECT k.id, k.name, k.prefix, k.scopes, k.user_id, k.expires_at, k.last_used_at
   k.owner, k.rotation, k.old_until, k.restriction, k.restricted_to, w.id, w.name, w.plan, w.personal, w.version
 FROM api_keys k
 JOIN workspaces w ON w.ws = k.ws
-WHERE k.revoked_at IS NULL AND `
+WHERE k.revoked_at IS NULL AND w.deleted_at = 0 AND `
 	selectCredential    = fromCredential + `k.hash = $1`
 	selectOldCredential = fromCredential + `k.old_hash = $1`
 )
@@ -50,7 +50,7 @@ const fromPaidKeys = `
 SELECT k.expires_at, k.old_until
 FROM api_keys k
 JOIN workspaces w ON w.ws = k.ws
-WHERE k.revoked_at IS NULL AND w.plan <> 'free' AND `
+WHERE k.revoked_at IS NULL AND w.plan <> 'free' AND w.deleted_at = 0 AND `
 
 var (
 	selectPaidKeys    = engine.NewBulk(fromPaidKeys+`k.hash = {hash}`, "", "hash bytes")

@@ -233,7 +233,7 @@ const unsettledMedia = `
 SELECT w.id, m.state, m.id
 FROM media m
 JOIN workspaces w ON w.ws = m.ws
-WHERE m.state <> 1 AND m.until <= $1
+WHERE m.state <> 1 AND m.until <= $1 AND w.deleted_at = 0
   AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.ws = m.ws AND u.id = m.id)
 ORDER BY m.until
 LIMIT $2`

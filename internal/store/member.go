@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 
 	"sheaf.dev/internal/sheaf"
 )
@@ -62,15 +63,22 @@ func (r *Reader) Members(ws sheaf.WorkspaceID) ([]sheaf.Membership, error) {
 const selectMemberships = `
 SELECT w.id, w.name, w.plan, w.personal, w.created_at, w.version, w.last_number, w.last_event,
   w.projects, w.documents, w.subscriptions, w.storage, w.newest_at, w.newest_shared,
-  w.brandings, w.default_branding, w.shares, w.filters, w.kept, w.given, w.last_event_at, w.restrictions, m.role, m.created_at,
-  m.restriction, m.restricted_to
+  w.brandings, w.default_branding, w.shares, w.filters, w.kept, w.given, w.last_event_at, w.restrictions,
+  w.deleted_at, w.ends_at, w.removing, m.role, m.created_at, m.restriction, m.restricted_to
 FROM members m
 JOIN workspaces w ON w.ws = m.ws
 WHERE m.user_id = $1
 ORDER BY w.created_at, w.id`
 
-// Memberships returns the user's workspaces, oldest first, without the User field.
+// Memberships returns the user's workspaces, oldest first, without the User field. Deleted workspaces
+// are left out.
 func (r *Reader) Memberships(u sheaf.UserID) ([]sheaf.Membership, error) {
+	found, err := r.EveryMembership(u)
+	return slices.DeleteFunc(found, func(m sheaf.Membership) bool { return m.Workspace.IsDeleted() }), err
+}
+
+// EveryMembership is Memberships with deleted workspaces.
+func (r *Reader) EveryMembership(u sheaf.UserID) ([]sheaf.Membership, error) {
 	return all(r, selectMemberships, func(w *row) sheaf.Membership {
 		return sheaf.Membership{Workspace: scanWorkspace(w), Role: sheaf.Role(w.Text()), Since: w.Time(), RestrictedTo: sheaf.ParseRestriction(w.Int(), w.Text())}
 	}, u)

@@ -24,9 +24,18 @@ SET requests = minutes.requests + excluded.requests, rate_limited = minutes.rate
   took_1000 = minutes.took_1000 + excluded.took_1000, took_3000 = minutes.took_3000 + excluded.took_3000,
   took_more = minutes.took_more + excluded.took_more`
 
+const remains = `
+SELECT ws
+FROM workspaces
+WHERE ws = $1 AND removing = 0`
+
 // AddMinute adds m to the stored counts of its minute, which other nodes add to as well. It
-// announces nothing.
+// announces nothing, and does nothing for a workspace that is being removed.
 func (tx *Tx) AddMinute(ws sheaf.WorkspaceID, m sheaf.Minute) error {
+	_, found, err := one(&tx.Reader, remains+tx.dialect().ForKeyShare(), (*row).Int, ws)
+	if err != nil || !found {
+		return err
+	}
 	args := []any{ws, minute(m.At), m.Requests, m.RateLimited, m.Delivered, m.Retried, m.Failed, m.TookSum.Microseconds(), m.TookMax.Microseconds()}
 	for _, n := range m.Took {
 		args = append(args, n)

@@ -49,7 +49,7 @@ SELECT w.id, s.id, n.event, n.at, n.tries, n.ws, n.sub
 FROM notices n
 JOIN workspaces w ON w.ws = n.ws
 JOIN subscriptions s ON s.ws = n.ws AND s.sub = n.sub
-WHERE n.due IS NOT NULL AND n.due <= $1
+WHERE n.due IS NOT NULL AND n.due <= $1 AND w.deleted_at = 0
 ORDER BY n.due
 LIMIT $2`
 

@@ -38,7 +38,8 @@ GROUP BY ws`
 const grownEnds = `
 SELECT w.id, w.last_event, g.events
 FROM (` + grownLogs + `) AS g
-JOIN workspaces w ON w.ws = g.ws`
+JOIN workspaces w ON w.ws = g.ws
+WHERE w.deleted_at = 0`
 
 // GrownSince calls each for every workspace that has an event since `since`, with the number of its
 // newest event. It reads at most grownMost events; whole is false if there may be more.
@@ -65,7 +66,7 @@ type Round struct{ ws, sub int64 }
 const logsAfter = `
 SELECT ws, id, last_event
 FROM workspaces
-WHERE ws > $1
+WHERE ws > $1 AND removing = 0
 ORDER BY ws
 LIMIT $2`
 
@@ -111,7 +112,7 @@ SELECT w.ws, w.id, w.last_number,
   CASE WHEN (SELECT e.at FROM events e WHERE e.ws = w.ws ORDER BY e.number LIMIT 1) < $3 THEN 1 ELSE 0 END,
   CASE WHEN EXISTS (SELECT 1 FROM documents d WHERE d.ws = w.ws AND d.deleted_at <= $4) THEN 1 ELSE 0 END
 FROM workspaces w
-WHERE w.ws > $1
+WHERE w.ws > $1 AND w.deleted_at = 0
 ORDER BY w.ws
 LIMIT $2`
 

@@ -32,8 +32,8 @@ SELECT ` + laneColumns + `, w.given
 FROM lanes l
 JOIN subscriptions s ON s.sub = l.sub
 JOIN workspaces w ON w.ws = l.ws
-WHERE l.held_from IS NOT NULL OR l.active = 1 AND EXISTS (
-  SELECT 1 FROM deliveries d WHERE d.ws = l.ws AND d.sub = l.sub AND d.number > l.cursor)`
+WHERE w.deleted_at = 0 AND (l.held_from IS NOT NULL OR l.active = 1 AND EXISTS (
+  SELECT 1 FROM deliveries d WHERE d.ws = l.ws AND d.sub = l.sub AND d.number > l.cursor))`
 	countBehind = `
 SELECT COUNT(*)
 FROM (
@@ -115,7 +115,9 @@ SELECT s.id,
   (SELECT MIN(d.due) FROM deliveries d WHERE d.due IS NOT NULL AND d.sub = lane_list.sub AND d.retry = 0),
   (SELECT MIN(d.due) FROM deliveries d WHERE d.due IS NOT NULL AND d.sub = lane_list.sub AND d.retry = 1)
 FROM lane_list
-JOIN subscriptions s ON s.sub = lane_list.sub`
+JOIN subscriptions s ON s.sub = lane_list.sub
+JOIN workspaces w ON w.ws = s.ws
+WHERE w.deleted_at = 0`
 
 // DueLanes returns the subscriptions that have deliveries with a due time, each with its earliest.
 // Such deliveries are retries, those asked for by hand, and those given back.
@@ -149,7 +151,7 @@ WITH q AS MATERIALIZED (
   WHERE l.active = 1)
 SELECT (SELECT s.id FROM subscriptions s WHERE s.sub = q.sub), CASE WHEN q.number <= q.recovered_to THEN q.recovered_at ELSE (SELECT e.at FROM events e WHERE e.ws = q.ws AND e.number = q.number) END
 FROM q
-WHERE q.number IS NOT NULL`
+WHERE q.number IS NOT NULL AND (SELECT w.deleted_at FROM workspaces w WHERE w.ws = q.ws) = 0`
 }
 
 // WaitingLanes returns the subscriptions that have waiting deliveries, each with its earliest due

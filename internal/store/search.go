@@ -143,10 +143,10 @@ type Log struct {
 const selectLog = `
 SELECT COALESCE((SELECT MIN(number) FROM events WHERE ws = $1), 0), last_event
 FROM workspaces
-WHERE ws = $1`
+WHERE ws = $1 AND removing = 0`
 
 // Log returns the range of the workspace's event numbers; found is false if the workspace does not
-// exist.
+// exist or is being removed.
 func (r *Reader) Log(ws sheaf.WorkspaceID) (l Log, found bool, err error) {
 	return one(r, selectLog, func(w *row) Log { return Log{w.Int(), w.Int()} }, ws)
 }
@@ -161,15 +161,16 @@ func (r *Reader) EventAt(ws sheaf.WorkspaceID, number int64) (id sheaf.EventID, 
 	return one(r, eventAt, readEventID, ws, number)
 }
 
-// EachLog calls each for every workspace with the number of its newest event.
+// EachLog calls each for every workspace that is not being removed, with the number of its newest event.
 func (r *Reader) EachLog(each func(ws sheaf.WorkspaceID, last int64)) error {
-	return r.query(`SELECT id, last_event FROM workspaces`, func(w *row) { each(readID[sheaf.WorkspaceID](w), w.Int()) })
+	return r.query(`SELECT id, last_event FROM workspaces WHERE removing = 0`, func(w *row) { each(readID[sheaf.WorkspaceID](w), w.Int()) })
 }
 
 const selectLogEnds = `
 SELECT w.id, w.last_event, e.id
 FROM workspaces w
-LEFT JOIN events e ON e.ws = w.ws AND e.number = w.last_event`
+LEFT JOIN events e ON e.ws = w.ws AND e.number = w.last_event
+WHERE w.removing = 0`
 
 // EachLogEnd calls each for every workspace with the number and the id of its newest event. The id
 // is nil if the event is no longer stored.

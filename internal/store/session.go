@@ -46,7 +46,8 @@ var (
 SELECT s.user_id, s.created_at, s.seen_at, s.expires_at
 FROM sessions s
 JOIN members m ON m.user_id = s.user_id
-WHERE s.hash = {hash} AND m.ws = {ws} AND m.restriction = {restriction}`, "", "hash bytes", "ws int", "restriction int")
+JOIN workspaces w ON w.ws = m.ws
+WHERE s.hash = {hash} AND m.ws = {ws} AND m.restriction = {restriction} AND w.deleted_at = 0`, "", "hash bytes", "ws int", "restriction int")
 
 	touchSessions = engine.NewBulk(`
 UPDATE sessions

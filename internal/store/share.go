@@ -292,7 +292,7 @@ SELECT s.id, s.resource_type, s.resource_id, s.token, s.password_hash, s.expires
   s.created_at, s.updated_at, s.number, s.revision, w.id, w.version
 FROM shares s
 JOIN workspaces w ON w.ws = s.ws
-WHERE s.token = $1`
+WHERE s.token = $1 AND w.deleted_at = 0`
 
 // shared returns the share with that token, or NotFound. It takes no workspace, because a visitor
 // has only the address.

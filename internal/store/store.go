@@ -59,6 +59,8 @@ type Note struct {
 	// Changed are the subscriptions whose address, secret or state changed. Claims that were read
 	// with the earlier values must not be sent.
 	Changed []sheaf.SubscriptionID
+	// erased means that something was deleted and that SQLite's write-ahead log must not keep it.
+	erased bool
 }
 
 // everything is the Note for commits of other processes whose content is unknown.
@@ -91,6 +93,7 @@ func (n *Note) add(m Note) {
 		}
 	}
 	n.Changed = append(n.Changed, m.Changed...)
+	n.erased = n.erased || m.erased
 }
 
 // urgent reports whether other nodes act on the note. Otherwise it only updates pages.
@@ -164,6 +167,9 @@ func (s *Store) committing(notes []any) (settle func(committed bool)) {
 		}
 		s.numbers.learn(learned)
 		s.announce(note)
+		if note.erased {
+			s.engine.EmptyLog()
+		}
 		if s.neighbours != nil {
 			s.neighbours.queue(note)
 		}

@@ -93,7 +93,7 @@ const expiredUploads = `
 SELECT w.id, u.id
 FROM uploads u
 JOIN workspaces w ON w.ws = u.ws
-WHERE u.expires_at <= $1
+WHERE u.expires_at <= $1 AND w.deleted_at = 0
 ORDER BY u.expires_at
 LIMIT $2`
 

@@ -65,6 +65,7 @@ WHERE id = $1`
 // EraseUser overwrites what tells who the user is. It deletes the sessions of the user, and in every
 // workspace the invitations to the e-mail and those that the user sent. The id stays.
 func (tx *Tx) EraseUser(u sheaf.User, now time.Time) error {
+	tx.note.erased = true
 	if u.Email != nil {
 		if err := tx.exec(`DELETE FROM invitations WHERE email_folded = $1`, Fold(*u.Email)); err != nil {
 			return err

@@ -198,7 +198,7 @@ const oldVersions = `
 SELECT w.id, d.id
 FROM documents d
 JOIN workspaces w ON w.ws = d.ws
-WHERE d.version > 100
+WHERE d.version > 100 AND w.deleted_at = 0
   AND EXISTS (SELECT 1 FROM versions v
     WHERE v.ws = d.ws AND v.document_id = d.id AND v.version <= d.version - 100 AND v.created_at < $1
       AND v.version = (SELECT MIN(o.version) FROM versions o WHERE o.ws = d.ws AND o.document_id = d.id))

@@ -7,7 +7,8 @@ import (
 )
 
 const workspaceColumns = `id, name, plan, personal, created_at, version, last_number, last_event,
-  projects, documents, subscriptions, storage, newest_at, newest_shared, brandings, default_branding, shares, filters, kept, given, last_event_at, restrictions`
+  projects, documents, subscriptions, storage, newest_at, newest_shared, brandings, default_branding, shares, filters, kept, given, last_event_at, restrictions,
+  deleted_at, ends_at, removing`
 
 // scanWorkspace reads a row of workspaceColumns.
 func scanWorkspace(r *row) sheaf.Workspace {
@@ -16,6 +17,7 @@ func scanWorkspace(r *row) sheaf.Workspace {
 		CreatedAt: r.Time(), Version: r.Int(), LastNumber: r.Int(), LastEvent: r.Int(),
 		Projects: r.Int(), Documents: r.Int(), Subscriptions: r.Int(), Storage: r.Int(),
 		NewestAt: readNewest(r), NewestShared: r.Int(), Brandings: r.Int(), DefaultBranding: readDefault(r), Shares: r.Int(), Filters: r.Int(), Kept: r.Int(), Given: r.Text(), LastEventAt: readNewest(r), Restrictions: r.Int(),
+		DeletedAt: readNewest(r), EndsAt: readNewest(r), Removing: r.Bool(),
 	}
 }
 
@@ -88,7 +90,7 @@ func (tx *Tx) SaveWorkspace(w sheaf.Workspace) error {
 
 const insertWorkspace = `
 INSERT INTO workspaces (ws, ` + workspaceColumns + `)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)`
 
 // InsertWorkspace adds an empty workspace.
 func (tx *Tx) InsertWorkspace(w sheaf.Workspace) error {
@@ -96,7 +98,7 @@ func (tx *Tx) InsertWorkspace(w sheaf.Workspace) error {
 	if err != nil {
 		return err
 	}
-	return tx.exec(insertWorkspace, n, idBytes(string(w.ID)), w.Name, w.Plan, w.Personal, w.CreatedAt, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, nil, 0, 0, 0, "", 0, 0)
+	return tx.exec(insertWorkspace, n, idBytes(string(w.ID)), w.Name, w.Plan, w.Personal, w.CreatedAt, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, nil, 0, 0, 0, "", 0, 0, 0, 0, 0)
 }
 
 const updatePlan = `

@@ -59,7 +59,9 @@ type Config struct {
 	// MostTrash is the largest number of trashed documents kept per workspace. 0: there is no
 	// limit.
 	MostTrash int
-	Retention time.Duration // how long events, deliveries, and revoked or expired keys are kept
+	// RemoveWorkspaces removes the deleted workspaces whose time is over at `now`. nil: none are.
+	RemoveWorkspaces func(ctx context.Context, now time.Time) error
+	Retention        time.Duration // how long events, deliveries, and revoked or expired keys are kept
 	// TrashRetention is how long trashed documents are kept. 0: forever.
 	TrashRetention time.Duration
 	// VersionRetention is how long old versions of a document are kept, besides the newest. 0:
@@ -171,6 +173,11 @@ func (s *Sweeper) rows(ctx context.Context) error {
 		}
 		if err := s.drain(ctx, func(tx *store.Tx) (int64, error) { return chore.do(tx, v.now) }); err != nil {
 			return err
+		}
+	}
+	if s.RemoveWorkspaces != nil && v.believed(shortest) {
+		if err := s.RemoveWorkspaces(ctx, v.now); err != nil {
+			return fmt.Errorf("remove deleted workspaces: %w", err)
 		}
 	}
 	if err := s.oldVersions(ctx, v); err != nil {

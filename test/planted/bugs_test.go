@@ -946,4 +946,58 @@ var bugs = []bug{
 		}},
 		pkg: "./internal/httpapi", run: "TestRestriction_Inside",
 	},
+	{
+		name: "store: a key of a deleted workspace still reads",
+		Fault: plant.Fault{{
+			File: "internal/store/key.go",
+			Old:  "WHERE k.revoked_at IS NULL AND w.deleted_at = 0 AND `\n\tselectCredential",
+			New:  "WHERE k.revoked_at IS NULL AND `\n\tselectCredential",
+		}},
+		pkg: "./internal/store/doctor", run: "TestLeaving_NothingIsLeft",
+	},
+	{
+		name: "store: a share of a deleted workspace is still shown",
+		Fault: plant.Fault{{
+			File: "internal/store/share.go",
+			Old:  "WHERE s.token = $1 AND w.deleted_at = 0`",
+			New:  "WHERE s.token = $1`",
+		}},
+		pkg: "./internal/store/doctor", run: "TestLeaving_NothingIsLeft",
+	},
+	{
+		name: "store: a removal forgets a table",
+		Fault: plant.Fault{{
+			File: "internal/store/leaving.go",
+			Old:  `{"restricted_events", "restriction, number"}, `,
+			New:  "",
+		}},
+		pkg: "./internal/store/doctor", run: "TestLeaving_NothingIsLeft",
+	},
+	{
+		name: "engine: deleted rows stay in the free pages of a SQLite file",
+		Fault: plant.Fault{{
+			File: "internal/store/engine/sqlite.go",
+			Old:  `"PRAGMA secure_delete = ON",`,
+			New:  `"PRAGMA secure_delete = OFF",`,
+		}},
+		pkg: "./internal/store/doctor", run: "TestLeaving_NothingIsLeft",
+	},
+	{
+		name: "app: a removal leaves the pieces of unfinished uploads",
+		Fault: plant.Fault{{
+			File: "internal/app/leaving.go",
+			Old:  `if !strings.HasPrefix(name, string(id)+"_") {`,
+			New:  `if !strings.HasPrefix(name, string(id)+"-") {`,
+		}},
+		pkg: "./internal/store/doctor", run: "TestLeaving_NothingIsLeft",
+	},
+	{
+		name: "checksum: copies of deleted rows stay in the gaps of pages",
+		Fault: plant.Fault{{
+			File: "internal/store/engine/checksum/checksum.go",
+			Old:  `if f.plain && f.isSmall(tls, file) {`,
+			New:  `if !f.plain && f.isSmall(tls, file) {`,
+		}},
+		pkg: "./internal/store/engine/checksum", run: "TestGap_HasNothingOfDeletedRows",
+	},
 }

@@ -14,6 +14,15 @@ func (d Dialect) ForUpdate() string {
 	return ""
 }
 
+// ForKeyShare returns the clause that keeps the rows read from being deleted until the transaction
+// ends. SQLite has one writer and needs none.
+func (d Dialect) ForKeyShare() string {
+	if d.Postgres {
+		return " FOR KEY SHARE"
+	}
+	return ""
+}
+
 // Contains returns the condition that the text in column contains the parameter. SQLite lacks the
 // standard's POSITION, and LIKE would need escapes.
 func (d Dialect) Contains(column string) string {

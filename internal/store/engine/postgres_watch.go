@@ -77,6 +77,9 @@ func (e *Postgres) next(ctx context.Context, c *pgx.Conn) (*pgconn.Notification,
 	return nil, c.Ping(ping)
 }
 
+// EmptyLog implements Engine. It does nothing: VACUUM reclaims what was deleted.
+func (e *Postgres) EmptyLog() {}
+
 // Alone implements Engine. If the connection that holds the lock dies, another node may start the
 // chore beside it: chores are written so that this does no harm.
 func (e *Postgres) Alone(ctx context.Context, chore string, fn func(context.Context) error) error {

@@ -283,6 +283,9 @@ func openConn(path string, reader bool) (*sqliteConn, error) {
 	c.SetBusyTimeout(busyTimeout)
 	// FULL, because at NORMAL a power cut loses acknowledged commits.
 	pragmas := []string{"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA trusted_schema = OFF",
+		// Deleted content is overwritten with zeroes, so that nothing of a removed workspace stays:
+		// this, and clearGap of the package checksum.
+		"PRAGMA secure_delete = ON",
 		"PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -8000", fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", checkpointLast)}
 	if reader {
 		pragmas = append(pragmas, "PRAGMA query_only = ON")
@@ -422,6 +425,9 @@ func (e *SQLite) WriteHeavyIn(ctx context.Context, tenant string, fn func(*Tx) e
 func (e *SQLite) WriteLong(ctx context.Context, fn func(*Tx) error) error {
 	return e.writer.do(ctx, "", false, fn)
 }
+
+// EmptyLog implements Engine.
+func (e *SQLite) EmptyLog() { e.checkpoints.wantEmpty() }
 
 // Notify implements Engine. It does nothing: there is no other node.
 func (e *SQLite) Notify(context.Context, string) error { return nil }

@@ -112,6 +112,10 @@ func (p *checkpointer) empty() (full bool, err error) {
 	if !p.hold.Has() {
 		return false, nil
 	}
+	// Most pages are copied while others write: TRUNCATE blocks the writer for as long as it copies.
+	if _, err := p.checkpoint("PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
+		return true, err
+	}
 	busy, _, err := One(&Reader{conn: p.conn}, "PRAGMA wal_checkpoint(TRUNCATE)", (*Row).Bool)
 	return busy || err != nil, err
 }

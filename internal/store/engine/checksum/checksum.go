@@ -75,6 +75,7 @@ type pageFile struct {
 	name     uintptr // path, as SQLite got it
 	pageSize int64   // of a database: its page size; 0: no checksums, or not known yet
 	trusting bool    // of a database: checksums are not verified
+	plain    bool    // of a database: it has no pages that map pointers (auto_vacuum)
 	frame    int64   // of a log: offset of the frame header written last
 	number   uint32  // of a log: page number in that header
 	last     bool    // of a log: that header ends a transaction
@@ -199,12 +200,15 @@ func readPage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 
 	return rc
 }
 
-// writePage adds the checksum to a page and writes it to the file.
+// writePage clears what is left over in a page, adds the checksum, and writes the page to the file.
 func writePage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	f := stateOf(file)
 	page := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory
 	f.readHeader(page, offset)
 	if f.covers(page, offset) {
+		if f.plain && f.isSmall(tls, file) {
+			clearGap(page, f.numberAt(offset))
+		}
 		stamp(page, f.numberAt(offset))
 	}
 	return f.write(tls, file, buffer, n, offset)
@@ -260,6 +264,7 @@ func (f *pageFile) readHeader(b []byte, offset int64) {
 	f.pageSize = 0
 	if b[20] == Bytes {
 		f.pageSize = int64(binary.BigEndian.Uint16(b[16:]))
+		f.plain = binary.BigEndian.Uint32(b[52:]) == 0
 	}
 }
 

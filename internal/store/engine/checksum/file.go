@@ -255,11 +255,17 @@ func (h *Hold) pages(wait time.Duration, each func(page []byte, number uint32) (
 
 // size returns the size of the file in bytes.
 func (h *Hold) size() (int64, error) {
-	size := *(*sizeFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](stateOf(h.file).methods).FxFileSize)) // #nosec G103 -- SQLite's own memory
-	out := h.tls.Alloc(8)
-	defer h.tls.Free(8)
-	rc := size(h.tls, h.file, out)
-	return *at[int64](out), sqlite.ResultCode(rc).ToError()
+	size, rc := stateOf(h.file).sizeOf(h.tls, h.file)
+	return size, sqlite.ResultCode(rc).ToError()
+}
+
+// sizeOf asks the ordinary file system for the size of the file in bytes.
+func (f *pageFile) sizeOf(tls *libc.TLS, file uintptr) (size int64, rc int32) {
+	ask := *(*sizeFunc)(unsafe.Pointer(&at[lib.Tsqlite3_io_methods](f.methods).FxFileSize)) // #nosec G103 -- SQLite's own memory
+	out := tls.Alloc(8)
+	defer tls.Free(8)
+	rc = ask(tls, file, out)
+	return *at[int64](out), rc
 }
 
 func (h *Hold) sync() error {

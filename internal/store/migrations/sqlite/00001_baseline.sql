@@ -76,7 +76,18 @@ CREATE TABLE workspaces (
   storage BIGINT NOT NULL DEFAULT 0, -- bytes of texts, past versions and media
   kept BIGINT NOT NULL DEFAULT 0, -- bytes of reported events and of kept answers
   default_branding BLOB, -- the look of shares that name no branding
-  letters_until BIGINT NOT NULL DEFAULT 0 -- until when its allowance of mails is used up (notice.go)
+  letters_until BIGINT NOT NULL DEFAULT 0, -- until when its allowance of mails is used up (notice.go)
+  deleted_at BIGINT NOT NULL DEFAULT 0, -- when the operator deleted it. 0: it is not deleted
+  ends_at BIGINT NOT NULL DEFAULT 0, -- from when on a deleted one is removed
+  removing BIGINT NOT NULL DEFAULT 0 -- 1: some of its rows may be removed already
+);
+CREATE INDEX workspaces_deleted ON workspaces (ends_at) WHERE deleted_at <> 0; -- for the sweep
+
+-- The ids of removed workspaces. With them the sweep removes bytes of media that an upload wrote after
+-- the removal.
+CREATE TABLE removed_workspaces (
+  id BLOB PRIMARY KEY NOT NULL,
+  removed_at BIGINT NOT NULL
 );
 
 CREATE TABLE users (

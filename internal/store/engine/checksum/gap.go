@@ -1,0 +1,58 @@
+package checksum
+
+import (
+	"encoding/binary"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+)
+
+// PRAGMA secure_delete overwrites a row when it is deleted. It does not overwrite the copies that stay
+// when SQLite distributes the rows of full pages over more pages:
+//
+//	| header | pointers to rows | the gap: no row, but bytes of former rows | rows |
+//	         first              first + 2 × rows                            start of the rows
+//
+// So the gap is cleared when a page is copied from the log into the file. SQLite never reads a gap.
+
+// mostPages is the size in pages from which files are left as they are. The first byte of a page is the
+// type of a table's or an index's page. Other pages begin with the number of another page, whose first
+// byte is 0 in a file of at most 2²⁴ pages. The numbers of types occur from 2²⁵ on.
+const mostPages = 1 << 24
+
+// isSmall reports whether the file has at most mostPages pages.
+func (f *pageFile) isSmall(tls *libc.TLS, file uintptr) bool {
+	size, rc := f.sizeOf(tls, file)
+	return rc == lib.SQLITE_OK && size <= mostPages*f.pageSize
+}
+
+// The types of pages that have a gap.
+const (
+	insideIndex = 2
+	insideTable = 5
+	leafOfIndex = 10
+	leafOfTable = 13
+)
+
+// clearGap overwrites the gap of a page with zeroes. It leaves other pages alone, and pages whose header
+// makes no sense.
+func clearGap(page []byte, number uint32) {
+	header := 0
+	if number == 1 {
+		header = 100 // after that of the file
+	}
+	first := header
+	switch page[header] {
+	case insideIndex, insideTable:
+		first += 12
+	case leafOfIndex, leafOfTable:
+		first += 8
+	default:
+		return
+	}
+	from := first + 2*int(binary.BigEndian.Uint16(page[header+3:]))
+	to := int(binary.BigEndian.Uint16(page[header+5:]))
+	if from < to && to <= len(page)-Bytes {
+		clear(page[from:to])
+	}
+}

@@ -1,0 +1,187 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// A workspace leaves in three steps:
+//
+//	deleted    its keys, shares, sessions and invitations lead nowhere; nothing of it is sent or swept.
+//	           UndeleteWorkspace ends this step.
+//	removing   from ends_at on: its rows go, chunk by chunk. The search index no longer follows it.
+//	removed    its own row goes last, and removed_workspaces has its id.
+//
+// Deleted is a column that every way into a workspace asks for: the key, the share, the membership, the
+// invitation, the lane. The row of the workspace stays until everything else is gone, so that a removal
+// that was interrupted continues.
+
+const deleteWorkspace = `
+UPDATE workspaces
+SET deleted_at = $2, ends_at = $3, version = $4
+WHERE ws = $1`
+
+// DeleteWorkspace marks a workspace, which the transaction has locked, as deleted at `now`. From
+// `ends` on it may be removed.
+func (tx *Tx) DeleteWorkspace(w sheaf.Workspace, now, ends time.Time) error {
+	tx.noteLeaving(w.ID)
+	return tx.exec(deleteWorkspace, w.ID, now, ends, NextVersion(w.Version, now))
+}
+
+// UndeleteWorkspace brings back a workspace, which the transaction has locked, and whose removal has
+// not begun.
+func (tx *Tx) UndeleteWorkspace(w sheaf.Workspace, now time.Time) error {
+	tx.noteLeaving(w.ID)
+	tx.note.Events = true
+	return tx.exec(deleteWorkspace, w.ID, 0, 0, NextVersion(w.Version, now))
+}
+
+// noteLeaving makes caches forget the workspace, ends its streams, and looks for deliveries again.
+func (tx *Tx) noteLeaving(id sheaf.WorkspaceID) {
+	tx.note.Credentials, tx.note.Sessions, tx.note.Shares, tx.note.Subscriptions, tx.note.AnyLane = true, true, true, true, true
+	tx.note.Workspaces.Add(id)
+}
+
+const endedWorkspaces = `
+SELECT id
+FROM workspaces
+WHERE deleted_at <> 0 AND ends_at <= $1
+ORDER BY ends_at, id
+LIMIT $2`
+
+// EndedWorkspaces returns up to `most` deleted workspaces that may be removed at `now`, and those whose
+// removal has begun.
+func (r *Reader) EndedWorkspaces(now time.Time, most int) ([]sheaf.WorkspaceID, error) {
+	return all(r, endedWorkspaces, readID[sheaf.WorkspaceID], now, most)
+}
+
+// BeginRemoval makes the removal of a workspace final. The transaction has locked it.
+func (tx *Tx) BeginRemoval(id sheaf.WorkspaceID) error {
+	return tx.exec(`UPDATE workspaces SET removing = 1 WHERE ws = $1`, id)
+}
+
+// leavingTable is a table whose rows belong to workspaces. key has the columns that, with ws, identify
+// a row.
+type leavingTable struct{ name, key string }
+
+// leavingTables are the tables of workspaces in the order in which they are emptied: a row goes before
+// the rows that it refers to. Documents, their texts and their versions go by removeDocuments.
+var leavingTables = []leavingTable{
+	{"attempts", "sub, event, number"}, {"leases", "sub, token"}, {"notices", "sub"}, {"deliveries", "sub, number"}, {"lanes", "sub"},
+	{"deleted_subscriptions", "id"}, {"subscriptions", "sub"}, {"idempotency_keys", "method, path, key"}, {"minutes", "minute"},
+	{"reported_events", "number"}, {"restricted_events", "restriction, number"}, {"restrictions", "number"}, {"events", "number"}, {"shares", "id"}, {"invitations", "id"}, {"api_keys", "id"},
+	{"brandings", "id"}, {"uploads", "id"}, {"media", "id"}, documentsLeave, {"projects", "id"}, {"folders", "id"}, {"members", "user_id"},
+}
+
+var documentsLeave = leavingTable{name: "documents"}
+
+// leavingMost bounds the rows of a chunk, and leavingDocuments its documents: each has a text. On SQLite
+// other writes wait for a chunk.
+const (
+	leavingMost      = 250
+	leavingDocuments = 50
+)
+
+// RemoveSome deletes a chunk of the rows of a workspace whose removal has begun. It returns false if
+// none are left but that of the workspace. The transaction has locked the workspace.
+func (tx *Tx) RemoveSome(id sheaf.WorkspaceID) (more bool, err error) {
+	for _, t := range leavingTables {
+		if t == documentsLeave {
+			if more, err = tx.removeDocuments(id); err != nil || more {
+				return more, err
+			}
+			continue
+		}
+		if t.name == "folders" {
+			n, err := tx.changed(fmt.Sprintf(detachSome, t.name), id, leavingMost)
+			if err != nil || n > 0 {
+				return n > 0, err
+			}
+		}
+		n, err := tx.changed(fmt.Sprintf(`
+DELETE FROM %[1]s
+WHERE ws = $1 AND (%[2]s) IN (SELECT %[2]s FROM %[1]s WHERE ws = $1 LIMIT $2)`, t.name, t.key), id, leavingMost)
+		if err != nil {
+			return false, fmt.Errorf("remove %s of workspace %s: %w", t.name, id, err)
+		}
+		if n > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+const (
+	// detachSome takes rows out of their parents, so that they can be deleted in any order.
+	detachSome = `
+UPDATE %[1]s
+SET parent_id = NULL
+WHERE ws = $1 AND id IN (SELECT id FROM %[1]s WHERE ws = $1 AND parent_id IS NOT NULL LIMIT $2)`
+
+	someDocuments = `
+SELECT id
+FROM documents
+WHERE ws = $1
+LIMIT $2`
+
+	leaveDocument = `
+DELETE FROM documents
+WHERE ws = $1 AND id = $2`
+)
+
+// removeDocuments is RemoveSome for documents with their texts and versions.
+func (tx *Tx) removeDocuments(ws sheaf.WorkspaceID) (more bool, err error) {
+	n, err := tx.changed(fmt.Sprintf(detachSome, "documents"), ws, leavingMost)
+	if err != nil || n > 0 {
+		return n > 0, err
+	}
+	ids, err := all(&tx.Reader, someDocuments, readID[sheaf.DocumentID], ws, leavingDocuments)
+	var versions, bytes int64 // deleted so far
+	for _, id := range ids {
+		if err != nil || versions >= purgedVersions || bytes >= purgedBytes {
+			break
+		}
+		upTo, many, err := tx.oldestVersions(ws, id, purgedBytes)
+		if err != nil {
+			return false, err
+		}
+		if many {
+			_, _, err := tx.DropVersions(ws, id, upTo)
+			return true, err
+		}
+		gone, err := tx.changed(purgeVersions, ws, id)
+		if err == nil {
+			err = tx.query(purgeTexts, func(r *row) { bytes += r.Int() }, ws, id)
+		}
+		if err == nil {
+			err = tx.exec(leaveDocument, ws, id)
+		}
+		if err != nil {
+			return false, fmt.Errorf("remove document %s: %w", id, err)
+		}
+		versions += gone + 1
+	}
+	return len(ids) > 0, err
+}
+
+// EndRemoval deletes the row of a workspace that has no others, which the transaction has locked, and
+// keeps its id.
+func (tx *Tx) EndRemoval(id sheaf.WorkspaceID, now time.Time) error {
+	tx.noteLeaving(id)
+	tx.note.erased = true
+	if err := tx.exec(`INSERT INTO removed_workspaces (id, removed_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, idBytes(string(id)), now); err != nil {
+		return err
+	}
+	return tx.exec(`DELETE FROM workspaces WHERE ws = $1`, id)
+}
+
+// WasRemoved reports whether the workspace existed and was removed.
+func (r *Reader) WasRemoved(id sheaf.WorkspaceID) (bool, error) {
+	n, err := r.count(`SELECT COUNT(*) FROM removed_workspaces WHERE id = $1`, idBytes(string(id)))
+	return n > 0, err
+}
+
+// EmptyLog asks to truncate SQLite's write-ahead log, which still has deleted rows. It does not wait.
+func (s *Store) EmptyLog() { s.engine.EmptyLog() }
