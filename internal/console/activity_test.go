@@ -223,7 +223,7 @@ func TestActivity_TellsOfMembersAndByPerson(t *testing.T) {
 	w.wantIn(w.activity("resource="+w.ids["projects"]), false, "joined", "changed the role")
 
 	byBob := w.activity("person=" + string(bob.User))
-	w.wantIn(byBob, true, joined, role, made, `<option value="`+string(bob.User)+`" selected>Bob</option>`)
+	w.wantIn(byBob, true, joined, role, made, `<option value="`+string(bob.User)+`" dir="auto" selected>Bob</option>`)
 	w.wantIn(byBob, false, "<bdi>Project</bdi>", removed)
 	w.wantIn(w.activity("type=document.created&person="+string(bob.User)), true, "No matching events")
 	w.wantIn(w.activity("person="+string(w.callerOf(w.owner).User)), false, "By Bob")
