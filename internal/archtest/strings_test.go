@@ -347,7 +347,7 @@ func TestStrings_AreWhatPeopleSay(t *testing.T) {
 			t.Errorf("no string of the pages says %q", said)
 		}
 	}
-	for _, unsaid := range []string{"Nothing is called so", "It hears of", "made anew"} {
+	for _, unsaid := range []string{"Nothing is called so", "It hears of"} {
 		if strings.Contains(string(list), unsaid) {
 			t.Errorf("a string of the pages says %q", unsaid)
 		}
