@@ -84,6 +84,7 @@ var spanning = map[string][]string{
 	"chore": {
 		"FROM idempotency_keys WHERE created_at < ",
 		"DELETE FROM minutes WHERE (ws, minute) IN",
+		"DELETE FROM member_events WHERE (ws, number) IN",
 		"DELETE FROM api_keys WHERE id IN",
 		"UPDATE api_keys SET old_hash = NULL, old_until = NULL WHERE id IN",
 		"DELETE FROM invitations WHERE hash IN",

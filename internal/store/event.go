@@ -43,7 +43,7 @@ func ReadEventType(r *row) sheaf.EventType {
 	return storedTypes[n-1]
 }
 
-var insertEvents = engine.NewBulkInsert("events", "ws int", "number int", "id id", "type int", "resource_id id", "at int", "body", "key_number int", "user_id id")
+var insertEvents = engine.NewBulkInsert("events", "ws int", "number int", "id id", "type int", "resource_id id", "at int", "body", "key_number int", "person id")
 
 const insertReported = `
 INSERT INTO reported_events (ws, number, bytes)
@@ -159,7 +159,7 @@ func (r *Reader) eventList(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int6
 		l.where.And(resource+"resource_id = ?", idBytes(f.Resource))
 	}
 	if f.Person != "" {
-		l.where.And(resource+"user_id = ?", f.Person)
+		l.where.And(resource+"person = ?", f.Person)
 	}
 	return l, nil
 }

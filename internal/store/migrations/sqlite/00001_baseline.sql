@@ -487,7 +487,7 @@ CREATE TABLE events (
   resource_id BLOB NOT NULL, -- the record that changed
   at BIGINT NOT NULL,
   key_number BIGINT NOT NULL DEFAULT 0, -- api_keys.number of the key that acted. 0: a person did
-  user_id BLOB, -- the person who acted in the console. NULL: a program did
+  person BLOB, -- the user who acted in the console. NULL: a program did
   body TEXT NOT NULL -- the JSON that deliveries send
 );
 CREATE UNIQUE INDEX events_in_order ON events (ws, number); -- the list, deliveries, the search index
@@ -495,7 +495,7 @@ CREATE UNIQUE INDEX events_by_id ON events (id, ws); -- the lookup by id
 CREATE INDEX events_by_resource ON events (resource_id, ws, number); -- the history of a record
 CREATE INDEX events_by_type ON events (ws, type, number); -- the filter of the list
 -- What a person did. An event of a program, which is most of them, is not in it.
-CREATE INDEX events_by_person ON events (ws, user_id, number) WHERE user_id IS NOT NULL;
+CREATE INDEX events_by_person ON events (ws, person, number) WHERE person IS NOT NULL;
 
 -- What each event that a client reported counts in workspaces.kept. Other events have no row.
 CREATE TABLE reported_events (
