@@ -52,7 +52,7 @@ type figure struct {
 // sample is one alternation's.
 type sample struct{ value, cpu, bytes, p50, p99 float64 }
 
-// target is a promise, and what became of it.
+// target is a promise, and whether it held.
 type target struct {
 	Text  string
 	Value float64

@@ -19,6 +19,8 @@ type Version struct {
 	UserID        *string   `json:"user_id"`        // the author; nil: unknown
 	KeyID         *string   `json:"key_id"`         // the key that was used; nil: the console
 	CreatedAt     time.Time `json:"created_at"`
+	// RestoredVersion is the number of the version that was restored; nil: this one restored none.
+	RestoredVersion *int64 `json:"restored_version"`
 	// Content is the text. Version alone has it; in lists it is nil.
 	Content *string `json:"content"`
 }

@@ -121,7 +121,7 @@ func projectLine(n int, folder string) string {
 }
 
 func documentLine(n int, project string) string {
-	return fmt.Sprintf(`{"kind":"document","id":%q,"title":"Page %d","description":"line\nbreak","project_id":%s,"parent_id":null,"sort_order":%d,"external_id":"page %d","url":null,"metadata":{},"content":"# Page %d\n","version":1,"version_user_id":%q,"version_key_id":null,"version_created_at":"2026-01-02T03:04:05.000Z","created_at":"2026-01-02T03:04:05.000Z","updated_at":"2026-01-02T03:04:05.000Z"}`,
+	return fmt.Sprintf(`{"kind":"document","id":%q,"title":"Page %d","description":"line\nbreak","project_id":%s,"parent_id":null,"sort_order":%d,"external_id":"page %d","url":null,"metadata":{},"content":"# Page %d\n","version":1,"version_user_id":%q,"version_key_id":null,"version_created_at":"2026-01-02T03:04:05.000Z","restored_version":null,"created_at":"2026-01-02T03:04:05.000Z","updated_at":"2026-01-02T03:04:05.000Z"}`,
 		testID(n), n, quoted(project), -n, n, n, testID(7))
 }
 

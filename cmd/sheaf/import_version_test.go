@@ -49,20 +49,22 @@ func TestImport_KeepsTextsAndVersions(t *testing.T) {
 		for _, text := range []string{"two <b>\u2028 日本\r\n", longest, "# one\n", ""} {
 			s.asks(t, "PUT", "/api/v1/documents/"+id+"/content", key, text)
 		}
+		s.asks(t, "POST", "/api/v1/documents/"+id+"/versions/2/restore", key, "")
 		s.asks(t, "PATCH", "/api/v1/documents/"+id, key, `{"title":"B"}`)
+		s.asks(t, "POST", "/api/v1/documents/"+id+"/versions/1/restore", key, "")
 		s.asks(t, "PATCH", "/api/v1/documents/"+id, key, `{"description":"no version"}`)
 		first := in.export(t)
 
 		other := &instance{flags: engines["sqlite"](t)}
 		other.workspace = createWorkspace(t, other.flags, "business").ID
 		file := fileOf(t, first)
-		if report := other.imports(t, file, "--dry-run"); report.Added["documents"] != 2 || report.Added["versions"] != 5 {
+		if report := other.imports(t, file, "--dry-run"); report.Added["documents"] != 2 || report.Added["versions"] != 7 {
 			t.Errorf("a dry run told %+v", report)
 		}
-		if report := other.imports(t, file); report.Added["documents"] != 2 || report.Added["versions"] != 5 {
+		if report := other.imports(t, file); report.Added["documents"] != 2 || report.Added["versions"] != 7 {
 			t.Errorf("reported %+v", report)
 		}
-		if report := other.imports(t, file); report.Added["versions"] != 0 || report.Skipped["versions"] != 5 {
+		if report := other.imports(t, file); report.Added["versions"] != 0 || report.Skipped["versions"] != 7 {
 			t.Errorf("again: %+v", report)
 		}
 		if again := other.export(t); again != first {
@@ -70,7 +72,7 @@ func TestImport_KeepsTextsAndVersions(t *testing.T) {
 		}
 		other.healthy(t)
 		copied, copyKey := other.serves(t)
-		for _, path := range []string{plain + "/versions", id + "/versions", id + "/versions/2", id + "/versions/3", id + "/versions/6", id + "/content", id} {
+		for _, path := range []string{plain + "/versions", id + "/versions", id + "/versions/2", id + "/versions/3", id + "/versions/6", id + "/versions/8", id + "/content", id} {
 			path = "/api/v1/documents/" + path
 			if got, want := copied.asks(t, "GET", path, copyKey, ""), s.asks(t, "GET", path, key, ""); got != want {
 				t.Errorf("%s: %.300s, want %.300s", path, got, want)
@@ -81,7 +83,7 @@ func TestImport_KeepsTextsAndVersions(t *testing.T) {
 
 func versionLine(n int, version int64, content string) string {
 	text, _ := json.Marshal(content)
-	return fmt.Sprintf(`{"kind":"version","document_id":%q,"version":%d,"title":"Was %d","content":%s,"user_id":null,"key_id":%q,"created_at":"2026-01-02T03:04:05.000Z"}`,
+	return fmt.Sprintf(`{"kind":"version","document_id":%q,"version":%d,"title":"Was %d","content":%s,"user_id":null,"key_id":%q,"created_at":"2026-01-02T03:04:05.000Z","restored_version":null}`,
 		testID(n), version, version, text, testID(7))
 }
 
@@ -169,6 +171,7 @@ func TestImport_RefusesVersionsWithoutADocument(t *testing.T) {
 		"no title":          {strings.Replace(versionLine(1, 3, ""), `"title":"Was 3",`, "", 1), "title is required"},
 		"no time":           {strings.Replace(versionLine(1, 3, ""), `,"created_at":"2026-01-02T03:04:05.000Z"`, "", 1), "created_at"},
 		"a time to come":    {strings.Replace(versionLine(1, 3, ""), "2026-", "2126-", 1), "future"},
+		"restores itself":   {strings.Replace(versionLine(1, 3, ""), `"restored_version":null`, `"restored_version":3`, 1), "earlier version"},
 		"an author's no id": {strings.Replace(versionLine(1, 3, ""), testID(7), "7", 1), "is not a UUID"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -176,6 +179,7 @@ func TestImport_RefusesVersionsWithoutADocument(t *testing.T) {
 		})
 	}
 	in.importing(t, exportOf(t, strings.Replace(documentAt(1, 4), `"version":4,`, "", 1))).fails(t, "line 2: ", "version is required")
+	in.importing(t, exportOf(t, strings.Replace(documentAt(1, 4), `"restored_version":null`, `"restored_version":4`, 1))).fails(t, "line 2: ", "earlier version")
 	// The next change has the next number, so a number that would overflow is refused, also of a
 	// past version.
 	for _, large := range []string{"9223372036854775807", "9007199254740992"} {

@@ -230,6 +230,11 @@ func (w *work) applyToDocument(before sheaf.Document, in sheaf.DocumentChange, t
 // was deleted, the event is document.created. text is the text of d; it is empty if the text is
 // unchanged.
 func (w *work) changeDocument(before, d sheaf.Document, text store.Text) (sheaf.Document, error) {
+	return w.changeDocumentBy(w.author(), before, d, text)
+}
+
+// changeDocumentBy is changeDocument for a given author of the new version.
+func (w *work) changeDocumentBy(by sheaf.Author, before, d sheaf.Document, text store.Text) (sheaf.Document, error) {
 	restored := before.Deleted != nil
 	if sheaf.SameFields(&before, &d) && !restored {
 		return before, nil
@@ -263,7 +268,7 @@ func (w *work) changeDocument(before, d sheaf.Document, text store.Text) (sheaf.
 	if !versioned {
 		return d, w.UpdateDocument(w.ws.ID, before, d)
 	}
-	grown, err := w.AddVersion(w.ws.ID, before, d, w.author(), text)
+	grown, err := w.AddVersion(w.ws.ID, before, d, by, text)
 	w.ws.Storage += grown
 	return d, err
 }

@@ -15,6 +15,7 @@ type ImportVersion struct {
 	UserID         *sheaf.UserID
 	KeyID          *sheaf.KeyID
 	CreatedAt      *time.Time // nil: when the document was last changed
+	Restored       *int64     // number of an earlier version that it restored; nil: none
 }
 
 // Content returns the text of a document or version. Other records have none.
@@ -40,7 +41,7 @@ func (r ImportRecord) present(owner sheaf.UserID, created, updated time.Time) sh
 	case v.CreatedAt != nil:
 		updated = v.CreatedAt.Truncate(time.Millisecond)
 	}
-	return sheaf.Version{Number: v.Number, UserID: v.UserID, KeyID: v.KeyID, CreatedAt: updated}
+	return sheaf.Version{Number: v.Number, UserID: v.UserID, KeyID: v.KeyID, CreatedAt: updated, Restored: v.Restored}
 }
 
 // checkVersion refuses numbers that no version can have, and times in the future.
@@ -50,6 +51,8 @@ func (o Operator) checkVersion(v *ImportVersion) error {
 		return nil
 	case v.Number < 1 || v.Number > sheaf.MaxNumber:
 		return sheaf.InvalidField("version", "version must be 1 to %d: correct it", int64(sheaf.MaxNumber))
+	case v.Restored != nil && (*v.Restored < 1 || *v.Restored >= v.Number):
+		return sheaf.InvalidField("restored_version", "restored_version of version %d must be the number of an earlier version: correct it, or leave it out", v.Number)
 	case v.CreatedAt != nil && v.CreatedAt.After(o.app.now().Add(futureSlack)):
 		return sheaf.Invalidf("the time of version %d is in the future: correct it, or this machine's clock", v.Number)
 	}
@@ -105,7 +108,7 @@ func (im *importing) acceptVersion(r *store.Reader, record ImportRecord) error {
 	im.out.Added.Versions++
 	created, _ := record.times(im.now)
 	im.newVersions = append(im.newVersions, store.NewVersion{Document: id, Version: sheaf.Version{Number: v.Number, Title: v.Title.Value,
-		ContentBytes: record.text.Bytes(), ContentSHA256: record.text.SHA256(), UserID: v.UserID, KeyID: v.KeyID, CreatedAt: created}})
+		ContentBytes: record.text.Bytes(), ContentSHA256: record.text.SHA256(), UserID: v.UserID, KeyID: v.KeyID, CreatedAt: created, Restored: v.Restored}})
 	return nil
 }
 

@@ -219,6 +219,10 @@ func (a *App) useInvitation(ctx context.Context, token string, o Offer, user she
 		if err := tx.InsertMember(sheaf.Membership{Workspace: ws, User: user, Role: now.Invitation.Role, Since: a.now(), RestrictedTo: now.Invitation.RestrictedTo}); err != nil {
 			return err
 		}
+		joined := sheaf.MemberEvent{Kind: sheaf.MemberJoined, User: user.ID, By: &user.ID, Role: now.Invitation.Role, At: a.now()}
+		if err := tx.AddMemberEvent(ws.ID, joined); err != nil {
+			return err
+		}
 		s, err = a.openSession(tx, user)
 		return err
 	})

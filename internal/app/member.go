@@ -61,6 +61,9 @@ func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.
 		if err := w.SetRole(w.ws.ID, u, role); err != nil {
 			return err
 		}
+		if err := w.noteRole(u, role, now); err != nil {
+			return err
+		}
 		return w.endBeyond(u, role)
 	})
 }
@@ -115,6 +118,9 @@ func (a *App) RemoveMember(ctx context.Context, c Caller, u sheaf.UserID) error 
 	c.deletes = true
 	return do(ctx, a, c, ownerOr(u), nil, func(w *work) error {
 		if err := w.ownerStays(u, ""); err != nil {
+			return err
+		}
+		if err := w.noteLeaving(u); err != nil {
 			return err
 		}
 		if err := w.DeleteMember(w.ws.ID, u); err != nil {

@@ -124,6 +124,9 @@ func leave(tx *store.Tx, id sheaf.WorkspaceID, u sheaf.UserID, now time.Time) er
 	if err := tx.DeleteMember(id, u); err != nil {
 		return err
 	}
+	if err := tx.AddMemberEvent(id, sheaf.MemberEvent{Kind: sheaf.MemberRemoved, User: u, Role: role, Was: role, At: now}); err != nil {
+		return err
+	}
 	if err := tx.RevokeKeysOf(id, u, now); err != nil {
 		return err
 	}

@@ -120,6 +120,8 @@ func (a *App) RestoreVersion(ctx context.Context, c Caller, id sheaf.DocumentID,
 		if err := w.mayShow(&before, d, sheaf.Opt[string]{}); err != nil {
 			return before, err
 		}
-		return w.changeDocument(before, d, store.Text{})
+		by := w.author()
+		by.Restored = &number
+		return w.changeDocumentBy(by, before, d, store.Text{})
 	})
 }

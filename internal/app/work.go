@@ -141,6 +141,9 @@ func (w *work) changes() { w.ws.Version = store.NextVersion(w.ws.Version, w.now)
 func (w *work) emit(t sheaf.EventType, id string, payload sheaf.Record) {
 	w.changes()
 	w.emitRaw(t, id, w.caller.User, sheaf.Encode(payload))
+	if w.caller.Role != "" {
+		w.events[len(w.events)-1].Person = w.caller.User
+	}
 	w.place(payload)
 }
 

@@ -29,6 +29,7 @@ func documentFields(d *sheaf.Document, v *sheaf.VersionText) sheaf.RecordFunc {
 		o.OptText("version_user_id", (*string)(v.UserID))
 		o.OptText("version_key_id", (*string)(v.KeyID))
 		o.Time("version_created_at", v.CreatedAt)
+		o.OptInt("restored_version", v.Restored)
 		o.Time("created_at", d.CreatedAt)
 		o.Time("updated_at", d.UpdatedAt)
 	}
@@ -44,6 +45,7 @@ func versionFields(of sheaf.DocumentID, v *sheaf.VersionText) sheaf.RecordFunc {
 		o.OptText("user_id", (*string)(v.UserID))
 		o.OptText("key_id", (*string)(v.KeyID))
 		o.Time("created_at", v.CreatedAt)
+		o.OptInt("restored_version", v.Restored)
 	}
 }
 
@@ -52,14 +54,19 @@ func versionFields(of sheaf.DocumentID, v *sheaf.VersionText) sheaf.RecordFunc {
 func readPresent(f *strict.Fields) *app.ImportVersion {
 	number := f.Int("version", 1, sheaf.MaxNumber)
 	v := app.ImportVersion{Number: number.Value, UserID: referenceTo[sheaf.UserID](f, "version_user_id").Pointer(),
-		KeyID: referenceTo[sheaf.KeyID](f, "version_key_id").Pointer(), CreatedAt: f.Time("version_created_at").Pointer()}
+		KeyID: referenceTo[sheaf.KeyID](f, "version_key_id").Pointer(), CreatedAt: f.Time("version_created_at").Pointer(), Restored: readRestored(f)}
 	if !number.Given() {
-		if v.UserID != nil || v.KeyID != nil || v.CreatedAt != nil {
-			f.Refuse(errors.New("version is required where version_user_id, version_key_id or version_created_at is given: give it"))
+		if v.UserID != nil || v.KeyID != nil || v.CreatedAt != nil || v.Restored != nil {
+			f.Refuse(errors.New("version is required where version_user_id, version_key_id, version_created_at or restored_version is given: give it"))
 		}
 		return nil
 	}
 	return &v
+}
+
+// readRestored reads which earlier version a version restored; nil where it restored none.
+func readRestored(f *strict.Fields) *int64 {
+	return f.Int("restored_version", 1, sheaf.MaxNumber).Pointer()
 }
 
 // readVersion reads the line of a past version.
@@ -71,7 +78,7 @@ func readVersion(f *strict.Fields) app.ImportRecord {
 	}
 	return app.ImportRecord{ID: referenceTo[string](f, "document_id").Value, CreatedAt: created.Pointer(), Version: &app.ImportVersion{
 		Number: number.Value, Title: f.Text("title"), Content: f.Text("content"),
-		UserID: referenceTo[sheaf.UserID](f, "user_id").Pointer(), KeyID: referenceTo[sheaf.KeyID](f, "key_id").Pointer()}}
+		UserID: referenceTo[sheaf.UserID](f, "user_id").Pointer(), KeyID: referenceTo[sheaf.KeyID](f, "key_id").Pointer(), Restored: readRestored(f)}}
 }
 
 // history checks that the versions of a document follow it, newest first, without a gap.

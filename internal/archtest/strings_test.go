@@ -334,3 +334,22 @@ func stringsOfGo(source string) (out []string, err error) {
 	})
 	return out, nil
 }
+
+// Some strings were once words that nobody says. They stay as people say them.
+func TestStrings_AreWhatPeopleSay(t *testing.T) {
+	list, err := os.ReadFile(stringList)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, said := range []string{"No matches", "Events", "Expires", "Never expires", "No views yet", "Remove password", "Manual order", "They lose access to this workspace",
+		"Forgot it? Ask your administrator", "Confirm password", "Restored your unsaved changes", "Previous", "Videos", "Audio", "Moved %s to %s."} {
+		if !strings.Contains(string(list), said) {
+			t.Errorf("no string of the pages says %q", said)
+		}
+	}
+	for _, unsaid := range []string{"Nothing is called so", "It hears of"} {
+		if strings.Contains(string(list), unsaid) {
+			t.Errorf("a string of the pages says %q", unsaid)
+		}
+	}
+}

@@ -29,6 +29,7 @@ var unclear = []struct{ phrase, instead string }{
 	{"so many", "name the number: at most `most` records"},
 	{"tells whether", "use the verb: reports whether, shows whether"},
 	{"what becomes of", "name the result"},
+	{"what became of", "name the result"},
 	{"whoever", "name the actor: the caller, the person who"},
 }
 

@@ -1,12 +1,5 @@
 // Package brandstyle writes the style sheet of a branding: its colours for light and dark and its font, as the
-// CSS variables that pages use. Shared pages and the console's preview both use it, so a preview shows what
-// readers will see.
-//
-// The Content-Security-Policy of the console forbids inline styles, so the preview loads the style sheet as a
-// file. Colour and font determine its content, and its name has both. So the file needs no store, and a browser
-// may cache it for ever:
-//
-//	brand-ffcc00-serif.css
+// CSS variables that shared pages use.
 package brandstyle
 
 import (
@@ -21,25 +14,6 @@ var fonts = map[sheaf.Font]string{
 	sheaf.SystemFont: `system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif`,
 	sheaf.SerifFont:  `Charter, "Bitstream Charter", "Iowan Old Style", "Palatino Linotype", Palatino, Georgia, Cambria, "Liberation Serif", serif`,
 	sheaf.MonoFont:   `ui-monospace, "Cascadia Code", "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace`,
-}
-
-// Name returns the name of a branding's style sheet.
-func Name(b sheaf.Branding) string {
-	light, _ := sheaf.Palette(b.ColorPrimary)
-	return "brand-" + light.Accent[1:] + "-" + string(b.Font) + ".css"
-}
-
-// File returns the style sheet of that name. It sets the variables for the elements that match selector. ok is
-// false if no branding has a style sheet of that name.
-func File(name, selector string) (css string, ok bool) {
-	middle, isBrand := strings.CutPrefix(name, "brand-")
-	middle, isSheet := strings.CutSuffix(middle, ".css")
-	color, font, parts := strings.Cut(middle, "-")
-	color = "#" + color
-	if _, known := fonts[sheaf.Font(font)]; !known || !isBrand || !isSheet || !parts || sheaf.CheckColor(color) != nil || strings.ToLower(color) != color {
-		return "", false
-	}
-	return Style(sheaf.Branding{ColorPrimary: color, Font: sheaf.Font(font)}, selector), true
 }
 
 // Style returns the style sheet of a branding, for the elements that match selector. --accent is the colour of

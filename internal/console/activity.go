@@ -1,9 +1,11 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,11 +16,28 @@ import (
 type activityPage struct {
 	Entries  []entry
 	Type     sheaf.EventType // the filter by type; empty for all
-	Resource string          // the filter by record: an id, or a part of a name
-	Named    *named          // the records of that name; nil if Resource is no name
+	Members  bool            // only joins, removals and changes of roles are shown
+	Person   sheaf.UserID    // the filter by person; empty for everybody
+	People   []personChoice
+	Resource string // the filter by record: an id, or a part of a name
+	Named    *named // the records of that name; nil if Resource is no name
 	More     string
 	Charts   charts
 }
+
+// personChoice is a member to filter by.
+type personChoice struct {
+	ID   sheaf.UserID
+	Name string
+}
+
+// Narrowed reports whether a filter is set.
+func (p activityPage) Narrowed() bool {
+	return p.Type != "" || p.Resource != "" || p.Person != "" || p.Members
+}
+
+// onlyMembers is the value of the filter by type that shows the changes of members alone.
+const onlyMembers = "members"
 
 // Types returns the types to filter by.
 func (activityPage) Types() []sheaf.EventType {
@@ -28,7 +47,10 @@ func (activityPage) Types() []sheaf.EventType {
 // With returns the address of the page with other parameters, given as names and values. An empty
 // value removes a parameter. The address begins at the newest event.
 func (p activityPage) With(changes ...any) string {
-	q := url.Values{"type": {string(p.Type)}, "resource": {p.Resource}}
+	q := url.Values{"type": {string(p.Type)}, "resource": {p.Resource}, "person": {string(p.Person)}}
+	if p.Members {
+		q.Set("type", onlyMembers)
+	}
 	if p.Charts.Day {
 		q.Set("span", "day")
 	}
@@ -43,15 +65,23 @@ func (p activityPage) With(changes ...any) string {
 	return "?" + q.Encode()
 }
 
-// activity answers GET /w/{workspace}/activity: the log of events, newest first, and the charts.
-// The log knows ids only, so for a name the page lists the records of that name to choose from.
+// activity answers GET /w/{workspace}/activity: the log of events with the changes of members, newest
+// first, and the charts. The log knows ids only, so for a name the page lists the records of that name
+// to choose from.
 func (c *Console) activity(v *visit) error {
 	q := v.r.URL.Query()
 	p := activityPage{Resource: strings.TrimSpace(q.Get("resource"))}
 	if t := sheaf.EventType(q.Get("type")); t.Known() {
 		p.Type = t
 	}
+	p.Members = q.Get("type") == onlyMembers
+	if person, ok := sheaf.ParseUUID(q.Get("person")); ok {
+		p.Person = sheaf.UserID(person)
+	}
 	var err error
+	if p.People, err = v.choosePerson(p.Person); err != nil {
+		return err
+	}
 	if v.seesAll() { // the charts count the whole workspace
 		if p.Charts, err = v.charts(q.Get("span") == "day"); err != nil {
 			return err
@@ -68,19 +98,73 @@ func (c *Console) activity(v *visit) error {
 		}
 		return v.show(http.StatusOK, "activity", p)
 	}
-	from := v.offset("from")
-	page, err := c.app.Events(v.r.Context(), v.caller, sheaf.EventFilter{Type: p.Type, Resource: id,
-		Paging: sheaf.Paging{Limit: sheaf.DefaultLimit, Offset: from, Desc: true}})
+	if err := v.fillActivity(&p, id); err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "activity", p)
+}
+
+// choosePerson returns the members to filter by, by name. Somebody who is chosen and no member is one of them.
+func (v *visit) choosePerson(chosen sheaf.UserID) (out []personChoice, err error) {
+	names, err := v.people(chosen)
+	if err != nil {
+		return nil, err
+	}
+	if chosen != "" && names[chosen] == "" {
+		names[chosen] = "a former member"
+	}
+	for id, name := range names {
+		out = append(out, personChoice{id, name})
+	}
+	slices.SortFunc(out, func(a, b personChoice) int {
+		return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(string(a.ID), string(b.ID)))
+	})
+	return out, nil
+}
+
+// fillActivity reads a page of events about a record, or about all if `of` is empty. Unless a type or a record is asked for,
+// the changes of members from the time of these events stand among them.
+func (v *visit) fillActivity(p *activityPage, of string) error {
+	ctx, a, from := v.r.Context(), v.console.app, v.offset("from")
+	about := sheaf.MemberEventFilter{Person: p.Person, Limit: sheaf.MemberEventsKept}
+	if p.Members {
+		about.Offset, about.Limit = from, sheaf.DefaultLimit+1
+		changes, err := a.MemberEvents(ctx, v.caller, about)
+		if err != nil {
+			return err
+		}
+		if len(changes) > sheaf.DefaultLimit {
+			changes, p.More = changes[:sheaf.DefaultLimit], p.With("from", strconv.Itoa(from+sheaf.DefaultLimit))
+		}
+		p.Entries, err = v.memberEntries(changes)
+		return err
+	}
+	// The event before the page tells until when the changes of members are on this page.
+	before := min(from, 1)
+	page, err := a.Events(ctx, v.caller, sheaf.EventFilter{Type: p.Type, Resource: of, Person: p.Person,
+		Paging: sheaf.Paging{Limit: sheaf.DefaultLimit + before, Offset: from - before, Desc: true}})
 	if err != nil {
 		return err
 	}
-	if p.Entries, err = v.entries(page.Items); err != nil {
+	events := page.Items
+	if before > 0 && len(events) > 0 {
+		about.Before, events = &events[0].At, events[1:]
+	}
+	if page.More() && len(events) > 0 {
+		p.More = p.With("from", strconv.Itoa(from+sheaf.DefaultLimit))
+		about.Since = &events[len(events)-1].At
+	}
+	if p.Entries, err = v.entries(events); err != nil || p.Type != "" || of != "" || from > 0 && about.Before == nil {
 		return err
 	}
-	if page.More() {
-		p.More = p.With("from", strconv.Itoa(from+sheaf.DefaultLimit))
+	changes, err := a.MemberEvents(ctx, v.caller, about)
+	if err != nil {
+		return err
 	}
-	return v.show(http.StatusOK, "activity", p)
+	told, err := v.memberEntries(changes)
+	p.Entries = append(p.Entries, told...)
+	slices.SortStableFunc(p.Entries, func(a, b entry) int { return b.At.Compare(a.At) })
+	return err
 }
 
 // eventPage is the data of event.html.

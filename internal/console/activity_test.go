@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -189,5 +190,64 @@ func TestFigure_HasSeparators(t *testing.T) {
 	}
 	if got := many(int64(3000), "delivery"); got != "3,000 deliveries" {
 		t.Error(got)
+	}
+}
+
+// The log shows who joined, who left and who got another role, among the events of their time. It can be narrowed to one
+// person, and to members.
+func TestActivity_TellsOfMembersAndByPerson(t *testing.T) {
+	w := newTown(t)
+	bob := w.callerOf(w.member)
+	carl := w.callerOf(w.join("carl@example.com", "Carl <i>", sheaf.Editor))
+	w.must(w.a.SetRole(t.Context(), w.caller, bob.User, sheaf.Editor, sheaf.Opt[sheaf.Role]{}))
+	bob.Role = sheaf.Editor
+	_, err := w.a.CreateProject(t.Context(), bob, sheaf.ProjectChange{Name: sheaf.Some("By Bob")})
+	w.must(err)
+	w.must(w.a.RemoveMember(t.Context(), w.caller, carl.User))
+	const joined, role, made, removed = "<bdi>Bob</bdi> joined as member", "<bdi>Ada</bdi> changed the role of <bdi>Bob</bdi> from member to editor",
+		"<bdi>Bob</bdi> created the project “<bdi>By Bob</bdi>”", "<bdi>Ada</bdi> removed <bdi>Carl &lt;i&gt;</bdi> from the workspace"
+	all := w.activity("")
+	w.wantIn(all, true, joined, role, made, removed, "<bdi>Carl &lt;i&gt;</bdi> joined as editor")
+	last := 0
+	for _, part := range []string{"removed <bdi>Carl", "By Bob</bdi>", "changed the role of", "joined as member"} { // the newest first
+		at := strings.Index(all, part)
+		if at < last {
+			t.Errorf("%q stands too early", part)
+		}
+		last = at
+	}
+	w.wantIn(w.activity("type=members"), true, joined, role, removed)
+	w.wantIn(w.activity("type=members"), false, "created the")
+	w.wantIn(w.activity("type=project.created"), true, made, "created the project “<bdi>Project</bdi>”")
+	w.wantIn(w.activity("type=project.created"), false, "joined", "changed the role")
+	w.wantIn(w.activity("resource="+w.ids["projects"]), false, "joined", "changed the role")
+
+	byBob := w.activity("person=" + string(bob.User))
+	w.wantIn(byBob, true, joined, role, made, `<option value="`+string(bob.User)+`" dir="auto" selected>Bob</option>`)
+	w.wantIn(byBob, false, "<bdi>Project</bdi>", removed)
+	w.wantIn(w.activity("type=document.created&person="+string(bob.User)), true, "No matching events")
+	w.wantIn(w.activity("person="+string(w.callerOf(w.owner).User)), false, "By Bob")
+	// Everyone may see it, but the name of somebody who left is for owners.
+	w.wantIn(w.ask(http.MethodGet, w.address("/w/{workspace}/activity"), w.member).Body.String(), true, joined, "<bdi>Ada</bdi> removed <bdi>a former member</bdi>")
+	w.wantIn(w.get("members"), true, `/activity?person=`+string(bob.User)+`"`)
+}
+
+// A change of a member stands on the page that has the events of its time, and on no other.
+func TestActivity_MembersOnFurtherPages(t *testing.T) {
+	w := newTown(t)
+	for n := range 2 * sheaf.DefaultLimit {
+		_, err := w.a.CreateFolder(t.Context(), w.caller, sheaf.FolderChange{Name: sheaf.Some(fmt.Sprint("Folder ", n)), EntityType: sheaf.Some("project")})
+		w.must(err)
+		if n == sheaf.DefaultLimit {
+			w.join("late@example.com", "Late", sheaf.Member)
+		}
+	}
+	counts := ""
+	for from := 0; from <= 3*sheaf.DefaultLimit; from += sheaf.DefaultLimit {
+		page := w.activity(fmt.Sprint("from=", from))
+		counts += fmt.Sprint(strings.Count(page, "<bdi>Late</bdi> joined"), strings.Count(page, "<bdi>Bob</bdi> joined"), " ")
+	}
+	if counts != "1 0 0 0 0 1 0 0 " {
+		t.Errorf("on the pages stand %s", counts)
 	}
 }

@@ -3,25 +3,14 @@ package console
 import (
 	"bytes"
 	"net/http"
-	"strings"
 	"time"
 
-	"sheaf.dev/internal/brandstyle"
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/sheaf"
 )
 
-// asset answers GET /assets/{file}: one of the files, or the style sheet of a branding, whose whole
-// content follows from its name.
-func (c *Console) asset(v *visit) error {
-	css, ok := brandstyle.File(v.r.PathValue("file"), ".branded")
-	if !ok {
-		return v.sendFile(v.r.PathValue("file"))
-	}
-	v.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	http.ServeContent(v, v.r, "brand.css", time.Time{}, strings.NewReader(css))
-	return nil
-}
+// asset answers GET /assets/{file}: one of the files.
+func (c *Console) asset(v *visit) error { return v.sendFile(v.r.PathValue("file")) }
 
 func (c *Console) favicon(v *visit) error { return v.sendFile("favicon.svg") }
 

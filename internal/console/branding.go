@@ -1,10 +1,11 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
+	"net/url"
 	"slices"
 
-	"sheaf.dev/internal/brandstyle"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -49,35 +50,62 @@ func (c *Console) branding(v *visit) error {
 		Default: v.member.Workspace.DefaultBranding == b.ID, Plan: v.mayMakeBrandings()})
 }
 
-// brandingPreview is a small page in a branding, light and dark.
+// brandingPreview is a page in a branding, light and dark, each in a frame.
 type brandingPreview struct {
-	Style  string // the address of its style sheet
-	Name   string
-	Logo   string // its address; empty for none
-	Footer string
-	Faces  []string // "light" and "dark"
+	Base  string // address of the page that is shown in the frames, without its parameters
+	Faces []brandingFace
 }
 
-// previewOf returns the preview of a branding, which need not be stored.
-func (v *visit) previewOf(b sheaf.Branding) brandingPreview {
-	p := brandingPreview{Style: v.console.base + "/assets/" + brandstyle.Name(b), Name: b.Name, Footer: text(b.Footer), Faces: []string{"light", "dark"}}
-	if b.LogoMediaID != nil && v.caller.May(sheaf.MediaRead) {
-		p.Logo = v.at("media", string(*b.LogoMediaID), "content")
+// brandingFace is one of the frames.
+type brandingFace struct{ Scheme, Address string }
+
+// previewOf returns the preview of a branding, which need not be stored. It lets this page show it in
+// frames.
+func (v *visit) previewOf(b sheaf.Branding) (p brandingPreview) {
+	if v.console.Sample == nil {
+		return p
+	}
+	v.Header().Set("Content-Security-Policy", v.console.policy+"; frame-src 'self'")
+	p.Base = v.at("brandings/sample")
+	values := url.Values{"name": {b.Name}, "color": {b.ColorPrimary}, "font": {string(b.Font)}, "footer": {text(b.Footer)}}
+	if b.LogoMediaID != nil {
+		values.Set("logo", string(*b.LogoMediaID))
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		values.Set("scheme", scheme)
+		p.Faces = append(p.Faces, brandingFace{scheme, p.Base + "?" + values.Encode()})
 	}
 	return p
 }
 
-// previewBranding answers POST /w/{workspace}/brandings/preview: the preview of the values in the
-// editor's form. It changes nothing.
-func (c *Console) previewBranding(v *visit) error {
-	_, change, err := v.brandingForm()
+// sampleBranding answers GET /w/{workspace}/brandings/sample: a page of a share with a text of its own,
+// in the branding of the parameters, for a frame of the editor. A value that no branding can have is
+// as if it was not there: the form says what is wrong with it.
+func (c *Console) sampleBranding(v *visit) error {
+	if c.Sample == nil {
+		return sheaf.Missing("preview")
+	}
+	q, b := v.r.URL.Query(), sheaf.NewBranding()
+	for _, change := range []sheaf.BrandingChange{{Name: sheaf.Some(cmp.Or(q.Get("name"), "Name"))}, {ColorPrimary: sheaf.Some(q.Get("color"))},
+		{Font: sheaf.Some(q.Get("font"))}, {Footer: sheaf.Some(q.Get("footer"))}} {
+		if q.Get("footer") == "" && change.Footer.Set {
+			continue
+		}
+		if change.Check() == nil {
+			b = change.Apply(b)
+		}
+	}
+	logo := ""
+	if id, ok := sheaf.ParseUUID(q.Get("logo")); ok && v.caller.May(sheaf.MediaRead) {
+		logo = v.at("media", id, "content")
+	}
+	page, policy, err := c.Sample(v.AwaitTurn, b, logo, q.Get("scheme"))
 	if err != nil {
-		return err
+		return overloaded(err)
 	}
-	if err := change.Check(); err != nil {
-		return err
-	}
-	return v.fragment("branding-form", "preview", v.previewOf(change.Apply(sheaf.NewBranding())))
+	v.Header().Set("Content-Security-Policy", policy)
+	v.Header().Set("X-Frame-Options", "SAMEORIGIN")
+	return v.send(http.StatusOK, page)
 }
 
 // brandingForm is the form of a new branding, or of a change.

@@ -42,7 +42,7 @@ func TestBranding_FromTheFirstToTheLastPage(t *testing.T) {
 	}
 	here := strings.TrimPrefix(to, w.address("/w/{workspace}"))
 	page := w.page(here)
-	w.wantWords("its page", page, "&lt;b&gt;Acme&lt;/b&gt;", "&lt;i&gt;©&lt;/i&gt;", "/assets/brand-ffcc00-serif.css", `class="branded light"`, `class="branded dark"`, "Customers")
+	w.wantWords("its page", page, "&lt;b&gt;Acme&lt;/b&gt;", `color=%23ffcc00&amp;font=serif&amp;footer=%3Ci%3E%C2%A9%3C%2Fi%3E&amp;name=%3Cb%3EAcme%3C%2Fb%3E&amp;scheme=light"`, "scheme=dark", "Customers")
 	if strings.Contains(page, "<b>Acme") || strings.Contains(page, "<i>©") || strings.Contains(page, " style=") {
 		t.Error("what was written is not shown as text alone")
 	}
@@ -64,28 +64,35 @@ func TestBranding_FromTheFirstToTheLastPage(t *testing.T) {
 	}
 }
 
-// The server previews the values in the editor's form, and does not store them.
+// A page of a share is shown in a frame, with the values of the form, which are not stored. What no branding can have is left
+// out. Only pages of this service may show it, and only pages with a preview have frames.
 func TestBranding_Preview(t *testing.T) {
 	w := newTown(t)
 	before := w.everything()
-	got := w.send("/w/{workspace}/brandings/preview", url.Values{"name": {"<b>"}, "color": {"#1e3a8a"}, "font": {"mono"}, "footer": {"below"}})
-	w.wantWords("the preview", got.Body.String(), "/assets/brand-1e3a8a-mono.css", "&lt;b&gt;", "below")
-	if strings.Contains(got.Body.String(), "<html") || got.Code != http.StatusOK {
-		t.Errorf("%d, and it is a whole page", got.Code)
-	}
-	if bad := w.send("/w/{workspace}/brandings/preview", url.Values{"name": {"x"}, "color": {"red"}}); bad.Code != http.StatusBadRequest {
-		t.Errorf("of what is wrong: %d", bad.Code)
+	for query, want := range map[string]string{
+		"name=%3Cb%3E&color=%231e3a8a&font=mono&footer=below&scheme=dark": "sample|<b>|#1e3a8a|mono|below||dark",
+		"name=&color=red&font=comic&footer=&logo=x":                       "sample|Name|#2563eb|system|||",
+		"name=" + strings.Repeat("x", 201):                                "sample||#2563eb|system|||",
+	} {
+		if got := w.page("/brandings/sample?" + query); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
 	}
 	if w.everything() != before {
 		t.Error("a preview changed something")
 	}
-	css := w.ask(http.MethodGet, "/assets/brand-1e3a8a-mono.css", "")
-	w.wantWords("its style", css.Body.String(), ".branded {", "--accent: light-dark(#1e3a8a,")
-	if css.Code != http.StatusOK || !strings.Contains(css.Header().Get("Cache-Control"), "immutable") || !strings.HasPrefix(css.Header().Get("Content-Type"), "text/css") {
-		t.Errorf("its style: %d %v", css.Code, css.Header())
+	sample := w.ask(http.MethodGet, w.address("/w/{workspace}/brandings/sample"), w.owner).Header()
+	if sample.Get("X-Frame-Options") != "SAMEORIGIN" || sample.Get("Content-Security-Policy") != "default-src 'none'; frame-ancestors 'self'" {
+		t.Errorf("its headers are %v", sample)
 	}
-	if none := w.ask(http.MethodGet, "/assets/brand-red-mono.css", ""); none.Code != http.StatusNotFound {
-		t.Errorf("the style sheet of no branding: %d", none.Code)
+	for path, frames := range map[string]bool{"/brandings/new": true, "/brandings/{id}": true, "/brandings/{id}/edit": true, "/brandings": false, "/projects": false} {
+		got := w.ask(http.MethodGet, w.address("/w/{workspace}"+path), w.owner)
+		if policy := got.Header().Get("Content-Security-Policy"); strings.Contains(policy, "frame-src 'self'") != frames || !strings.Contains(policy, "frame-ancestors 'none'") {
+			t.Errorf("%s has the policy %s", path, policy)
+		}
+		if strings.Contains(got.Body.String(), "<iframe") != frames {
+			t.Errorf("%s has a frame: %v", path, !frames)
+		}
 	}
 }
 
@@ -147,9 +154,8 @@ func TestBranding_LogoIsChosenFromTheLibrary(t *testing.T) {
 		t.Fatalf("choosing it: %d, %q %s", got.Code, logo(), got.Body)
 	}
 	w.wantWords("the form", w.page(here+"/edit"), `name="logo" value="`+picture+`" checked`)
-	w.wantWords("its page", w.page(here), "/media/"+picture+"/content")
-	preview := w.send("/w/{workspace}/brandings/preview", url.Values{"name": {"x"}, "color": {"#111111"}, "logo": {picture}})
-	w.wantWords("the preview", preview.Body.String(), "/media/"+picture+"/content")
+	w.wantWords("its page", w.page(here), "logo="+picture)
+	w.wantWords("the preview", w.page("/brandings/sample?logo="+picture), "/media/"+picture+"/content")
 	if got := w.send("/w/{workspace}"+here, w.fieldsOf("/w/{workspace}"+here+"/edit", typed)); got.Code != http.StatusSeeOther || logo() != picture {
 		t.Errorf("a form without the choice: %d, %q", got.Code, logo())
 	}

@@ -73,6 +73,9 @@ type Config struct {
 	Render *render.Renderer
 	// ImageHosts are the hosts from which Render shows pictures.
 	ImageHosts []string
+	// Sample returns a page of a share in a branding, for a preview in a frame, with the policy of that
+	// page (publish.Publisher.Sample). If it is nil, there is no preview.
+	Sample func(await render.Await, b sheaf.Branding, logo, scheme string) (page []byte, policy string, err error)
 }
 
 // Console serves the pages. It is safe for concurrent use.

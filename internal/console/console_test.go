@@ -20,6 +20,7 @@ import (
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/guard"
 	"sheaf.dev/internal/media"
+	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
@@ -54,7 +55,12 @@ func consoleOver(t *testing.T, st *store.Store, index *search.Index, now func() 
 	t.Helper()
 	a := app.New(app.Config{Store: st, Index: index, Media: media.Folder(t.TempDir()), Now: now, Random: rand.Reader, PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1},
 		Webhooks: testWebhooks(t)})
-	return New(Config{App: a, Log: slog.New(slog.DiscardHandler), Now: now}), a, st, index
+	return New(Config{App: a, Log: slog.New(slog.DiscardHandler), Now: now, Sample: testSample}), a, st, index
+}
+
+// testSample writes the values of a branding instead of a page.
+func testSample(_ render.Await, b sheaf.Branding, logo, scheme string) ([]byte, string, error) {
+	return fmt.Appendf(nil, "sample|%s|%s|%s|%s|%s|%s", b.Name, b.ColorPrimary, b.Font, text(b.Footer), logo, scheme), "default-src 'none'; frame-ancestors 'self'", nil
 }
 
 // testWebhooks sends nothing: every endpoint answers 500.

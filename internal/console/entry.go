@@ -13,6 +13,8 @@ type entry struct {
 	sheaf.Event
 	Who, Did, What string
 	Key            string          // the API key that was used; empty for none
+	Member         bool            // it tells of a change of a member, and is no event of the log
+	Then           string          // how the sentence ends, after What
 	shows          sheaf.Shareable // for a share: the kind and the id of what it shows
 	shownID        string
 }
@@ -63,6 +65,47 @@ func (v *visit) entries(events []sheaf.Event) ([]entry, error) {
 		out[i] = e
 	}
 	return out, nil
+}
+
+// memberEntries returns changes of members as sentences.
+func (v *visit) memberEntries(changes []sheaf.MemberEvent) ([]entry, error) {
+	ids := make([]sheaf.UserID, 0, 2*len(changes))
+	for _, c := range changes {
+		ids = append(ids, c.User)
+		if c.By != nil {
+			ids = append(ids, *c.By)
+		}
+	}
+	names, err := v.people(ids...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]entry, len(changes))
+	for i, c := range changes {
+		out[i] = readChange(c, names)
+	}
+	return out, nil
+}
+
+// readChange returns a change of a member as a sentence.
+func readChange(c sheaf.MemberEvent, names people) entry {
+	const former = "a former member"
+	whom, who := cmp.Or(names[c.User], c.Name, former), "An operator"
+	if c.By != nil {
+		who = cmp.Or(names[*c.By], c.ByName, "A former member")
+	}
+	e := entry{Event: sheaf.Event{At: c.At}, Member: true, Who: who, What: whom}
+	switch c.Kind {
+	case sheaf.MemberJoined:
+		e.Did, e.What, e.Then = "joined", "", "as "+string(c.Role)
+	case sheaf.MemberLeft:
+		e.Did, e.What = "left the workspace", ""
+	case sheaf.MemberRemoved:
+		e.Did, e.Then = "removed", "from the workspace"
+	case sheaf.RoleChanged:
+		e.Did, e.Then = "changed the role of", "from "+string(c.Was)+" to "+string(c.Role)
+	}
+	return e
 }
 
 // usersOf returns the users that the events name.

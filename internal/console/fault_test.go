@@ -73,3 +73,14 @@ func TestFault_EveryFieldHasItsPlace(t *testing.T) {
 		t.Errorf("a fault of a field that the form lacks stands at %q", got.At)
 	}
 }
+
+// The choice of a color has one name, in the form of a project and of a folder.
+func TestForms_NameTheColorOnce(t *testing.T) {
+	w := newTown(t)
+	for _, path := range []string{"projects/new", "projects/" + w.ids["projects"] + "/edit", "folders/new", "folders/" + w.ids["folders"] + "/edit"} {
+		form := w.get(path)
+		if n := strings.Count(form, "<legend>Color</legend>"); n != 1 || strings.Contains(form, ">Color<span") || strings.Count(form, "Color<") != 1 {
+			t.Errorf("%s names the color %d times", path, n)
+		}
+	}
+}

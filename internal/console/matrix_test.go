@@ -78,7 +78,7 @@ POST /w/{workspace}/selection/order: projects:write editor
 GET /w/{workspace}/brandings: brandings:read member
 GET /w/{workspace}/brandings/new: brandings:write editor
 POST /w/{workspace}/brandings: brandings:write editor
-POST /w/{workspace}/brandings/preview: brandings:write editor
+GET /w/{workspace}/brandings/sample: brandings:read member
 GET /w/{workspace}/brandings/{id}: brandings:read member
 GET /w/{workspace}/brandings/{id}/edit: brandings:write editor
 POST /w/{workspace}/brandings/{id}: brandings:write editor

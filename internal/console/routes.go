@@ -90,7 +90,7 @@ func (c *Console) allRoutes() []route {
 		get("/w/{workspace}/brandings", brandingsRead, c.brandings),
 		get("/w/{workspace}/brandings/new", brandingsWrite, c.newBranding),
 		post("/w/{workspace}/brandings", brandingsWrite, c.createBranding, resumable),
-		post("/w/{workspace}/brandings/preview", brandingsWrite, c.previewBranding, readOnly),
+		get("/w/{workspace}/brandings/sample", brandingsRead, c.sampleBranding),
 		get("/w/{workspace}/brandings/{id}", brandingsRead, c.branding),
 		get("/w/{workspace}/brandings/{id}/edit", brandingsWrite, c.editBranding),
 		post("/w/{workspace}/brandings/{id}", brandingsWrite, c.updateBranding, resumable),

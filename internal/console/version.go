@@ -12,36 +12,12 @@ type versionsPage struct {
 	Document sheaf.Document
 	Versions []sheaf.Version
 	People   people
-	Same     map[int64]int64 // the number of an earlier version with the same title and text
 	Total    int64
 	More     string
 }
 
 // Before returns the number of the version before the present one.
 func (p versionsPage) Before() int64 { return p.Document.Version - 1 }
-
-// sameVersions returns, for each version that has the title and the text of an earlier one but not of the
-// one right before it, the number of that earlier one: the newest of them. A restored version has one.
-func (v *visit) sameVersions(id sheaf.DocumentID) (map[int64]int64, error) {
-	type state struct{ title, hash string }
-	same, last := map[int64]int64{}, map[state]int64{}
-	for offset := 0; ; offset += sheaf.MaxLimit {
-		page, err := v.console.app.Versions(v.r.Context(), v.caller, id, sheaf.Paging{Limit: sheaf.MaxLimit, Offset: offset})
-		if err != nil {
-			return nil, err
-		}
-		for _, x := range page.Items {
-			s := state{x.Title, x.ContentSHA256}
-			if before := last[s]; before > 0 && before < x.Number-1 {
-				same[x.Number] = before
-			}
-			last[s] = x.Number
-		}
-		if !page.More() {
-			return same, nil
-		}
-	}
-}
 
 // versions answers GET /w/{workspace}/documents/{id}/versions: the versions of a document.
 func (c *Console) versions(v *visit) error {
@@ -50,9 +26,6 @@ func (c *Console) versions(v *visit) error {
 		return err
 	}
 	p := versionsPage{Document: d}
-	if p.Same, err = v.sameVersions(d.ID); err != nil {
-		return err
-	}
 	offset := v.offset("from")
 	page, err := c.app.Versions(v.r.Context(), v.caller, d.ID, sheaf.Paging{Limit: sheaf.DefaultLimit, Offset: offset, Desc: true})
 	if err != nil {
@@ -70,7 +43,7 @@ type versionPage struct {
 	Document sheaf.Document
 	Version  sheaf.Version
 	By       string
-	Same     int64  // the number of an earlier version with the same title and text; 0: none
+	Restored int64  // the number of the version that it restored; 0: none
 	View     string // "changes" since the previous version, "now" for those up to the current one, or "text"
 	Diff     diffLines
 	HTML     template.HTML
@@ -104,11 +77,10 @@ func (c *Console) version(v *visit) error {
 	if err != nil {
 		return err
 	}
-	same, err := v.sameVersions(d.ID)
-	if err != nil {
-		return err
+	p := versionPage{Document: d, Version: x.Version, By: names.By(x.Version), View: v.r.URL.Query().Get("view")}
+	if x.Restored != nil {
+		p.Restored = *x.Restored
 	}
-	p := versionPage{Document: d, Version: x.Version, By: names.By(x.Version), Same: same[x.Number], View: v.r.URL.Query().Get("view")}
 	switch p.View {
 	case "text":
 		p.HTML, _, err = v.renderText(x.Content, "", p.Document.ID)

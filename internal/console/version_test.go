@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"sheaf.dev/internal/sheaf"
@@ -30,7 +31,7 @@ func TestVersions_AnyTwoAreCompared(t *testing.T) {
 	}
 }
 
-// The list says which earlier version a restored one is equal to.
+// The list says which earlier version was restored, also after the next change. A text that somebody types again is a new one.
 func TestVersions_ARestoredOneSaysSo(t *testing.T) {
 	w := newTown(t)
 	id := w.newDocument("Document", "")
@@ -39,13 +40,22 @@ func TestVersions_ARestoredOneSaysSo(t *testing.T) {
 		w.must(err)
 	}
 	path := "documents/" + string(id) + "/versions"
-	w.wantIn(w.get(path), false, "back to version")
+	w.wantIn(w.get(path), false, "restored version")
 	_, err := w.a.RestoreVersion(t.Context(), w.caller, id, 2, sheaf.Match{})
 	w.must(err)
-	w.wantIn(w.get(path), true, "back to version 2")
-	w.wantIn(w.get(path+"/4"), true, "back to <a", ">version 2</a>")
-	w.wantIn(w.get(path+"/3"), false, "back to")
-	if got := w.ask(http.MethodGet, w.address("/w/{workspace}/")+path+"/5", w.owner).Code; got != http.StatusNotFound {
+	w.wantIn(w.get(path), true, "restored version 2")
+	w.wantIn(w.get(path+"/4"), true, "restored <a", ">version 2</a>")
+	for _, text := range []string{"text 1", "text 0"} {
+		_, err := w.a.UpdateDocument(t.Context(), w.caller, id, sheaf.DocumentChange{Content: sheaf.Some(text)}, sheaf.Match{})
+		w.must(err)
+	}
+	if n := strings.Count(w.get(path), "restored version"); n != 1 {
+		t.Errorf("%d versions say that they restored another, want 1", n)
+	}
+	w.wantIn(w.get(path+"/4"), true, "restored <a", ">version 2</a>")
+	w.wantIn(w.get(path+"/3"), false, "restored")
+	w.wantIn(w.get(path+"/6"), false, "restored")
+	if got := w.ask(http.MethodGet, w.address("/w/{workspace}/")+path+"/7", w.owner).Code; got != http.StatusNotFound {
 		t.Errorf("an unknown version: %d", got)
 	}
 }

@@ -42,7 +42,7 @@ type metrics struct {
 func newMetrics() *metrics {
 	m := &metrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sheaf_delivery_attempts_total",
-			Help: "Attempts that ended, by their class (ok: answered with 2xx) and what became of the delivery."}, []string{"class", "outcome"}),
+			Help: "Attempts that ended, by their class (ok: answered with 2xx) and the outcome for the delivery."}, []string{"class", "outcome"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sheaf_delivery_attempt_duration_seconds",
 			Help:    "From the beginning of an attempt to its end, whatever it was.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}}),

@@ -16,7 +16,7 @@ func TestRateLimit_ExactWindow(t *testing.T) {
 	a.Clock.Set(morning)
 	ws := a.Workspace(sheaf.Pro)
 	c := ws.Client("")
-	// Every authenticated request counts, whatever becomes of it, and every answer says so.
+	// Every authenticated request counts, whatever its answer is, and every answer says so.
 	for i, r := range []*apitest.Response{
 		c.GET(me).Want(t, 200), c.GET(projects).Want(t, 200), c.GET(projects+"?limit=0").Want(t, 400), c.GET("/api/v1/nonsense").Want(t, 404),
 		c.Do("PATCH", projects, nil).Want(t, 405), c.POST(projects, `{`).Want(t, 400), c.POST(projects, `{"name":"p"}`).Want(t, 201),

@@ -21,7 +21,7 @@ func run(c *apitest.Client, operations []fields, headers ...string) *apitest.Res
 	return c.POST(batchPath, fields{"operations": operations}, headers...)
 }
 
-// results returns what became of each operation of a batch that was done.
+// results returns the result of each operation of a batch that was done.
 func results(t testing.TB, r *apitest.Response) (out []fields) {
 	t.Helper()
 	for _, v := range r.Want(t, 200).JSON["results"].([]any) {

@@ -232,7 +232,7 @@ func TestDelivery_Record(t *testing.T) {
 	})
 }
 
-// D64c: for each subscription what became of the event, or why it got nothing.
+// D64c: for each subscription the state of the delivery, or why it got nothing.
 func TestDelivery_Fates(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")

@@ -200,6 +200,15 @@ func TestVersions_Restore(t *testing.T) {
 		if len(es) != 0 {
 			t.Errorf("changing nothing emitted %q", typesOf(es))
 		}
+		// It says what it brought back, also after the next change. What is typed again brings nothing back.
+		for _, text := range []string{"second", "first"} {
+			c.PATCH(one, fields{"content": text}).Want(t, 200)
+		}
+		for n, want := range []any{nil, nil, 1.0, nil, nil} {
+			if got := c.GET(fmt.Sprint(one, "/versions/", n+1)).JSON["restored_version"]; got != want {
+				t.Errorf("version %d restored %v, want %v", n+1, got, want)
+			}
+		}
 		c.POST(one+"/versions/9/restore", nil).WantError(t, 404, "NOT_FOUND", "version")
 		c.POST(one+"/versions/9/restore", nil, `If-Match: "1-x"`).WantError(t, 404, "NOT_FOUND", "version")
 	})

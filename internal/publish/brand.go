@@ -27,9 +27,7 @@ func (v *visit) brandOf(b *sheaf.Branding) (l pageBrand) {
 	if b.LogoMediaID != nil {
 		l.Logo = v.home() + "/logo?of=" + string(*b.LogoMediaID)
 	}
-	if b.Footer != nil {
-		l.Footer = *b.Footer
-	}
+	l.Footer = footerOf(*b)
 	return l
 }
 

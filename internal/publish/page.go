@@ -57,10 +57,15 @@ func day(t time.Time) template.HTML {
 
 // page renders the template with that name.
 func (v *visit) page(name string, l layout, data any) ([]byte, error) {
-	l.Style, l.Data = v.publisher.base+v.publisher.styles.address, data
+	return v.publisher.write(name, l, data)
+}
+
+// write is page without a visit.
+func (p *Publisher) write(name string, l layout, data any) ([]byte, error) {
+	l.Style, l.Data = p.base+p.styles.address, data
 	var b bytes.Buffer
 	for _, part := range []string{"begin", name, "end"} {
-		if err := v.publisher.pages.ExecuteTemplate(&b, part, l); err != nil {
+		if err := p.pages.ExecuteTemplate(&b, part, l); err != nil {
 			return nil, fmt.Errorf("make the page %s of a share: %w", name, err)
 		}
 	}

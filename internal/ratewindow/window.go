@@ -29,7 +29,7 @@ const (
 	shards = 64
 )
 
-// Decision is what became of a request, or would become of the next one.
+// Decision is the answer to a request, or the answer that the next one would get.
 type Decision struct {
 	Admitted bool
 	// Limit is the limit that was applied, 0 if there is none.

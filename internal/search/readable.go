@@ -7,7 +7,7 @@ import (
 )
 
 // readable returns a Markdown text as a person reads it: without the marks of headings, lists,
-// emphasis and code, the addresses of links and pictures, and comments. It is for snippets, and
+// emphasis and code, the addresses of links and pictures, tags and comments. It is for snippets, and
 // approximate: it reads the text once and knows no nesting. The result is never longer than the
 // text.
 func readable(text string) string {
@@ -26,6 +26,8 @@ func readable(text string) string {
 		case mark != "":
 			fence = mark
 		case isRule(bare), isDefinition(bare):
+		case calloutOf(bare) != "":
+			r.out = append(append(r.out, calloutOf(bare)...), '\n')
 		default:
 			r.line(unmarked(line), strings.HasPrefix(bare, "|"))
 		}
@@ -76,6 +78,23 @@ func isRule(bare string) bool {
 func isDefinition(bare string) bool {
 	name, address, found := strings.Cut(bare, "]:")
 	return found && len(name) > 1 && name[0] == '[' && name[1] != '^' && !strings.Contains(name[1:], "[") && strings.TrimSpace(address) != ""
+}
+
+// calloutOf returns the title that a callout shows in place of its first line, such as "> [!NOTE]"; empty
+// if the line begins none.
+func calloutOf(bare string) string {
+	name, quoted := strings.CutPrefix(bare, ">")
+	name, opens := strings.CutPrefix(strings.TrimSpace(name), "[!")
+	name, closes := strings.CutSuffix(name, "]")
+	if !quoted || !opens || !closes {
+		return ""
+	}
+	for _, title := range []string{"Note", "Tip", "Important", "Warning", "Caution"} {
+		if strings.EqualFold(name, title) {
+			return title
+		}
+	}
+	return ""
 }
 
 // unmarked returns a line without the marks of quotations, lists and headings at its beginning.
@@ -214,7 +233,7 @@ func (r *reader) angle(s string) int {
 	inner := s[1:end]
 	tag := strings.ToLower(strings.TrimPrefix(inner, "/"))
 	switch name, _, _ := strings.Cut(tag, " "); {
-	case name == "a", name == "img":
+	case name == "a", name == "img", isTag(tag):
 		return end + 1
 	case !strings.Contains(inner, " ") && (strings.Contains(inner, "://") || strings.Contains(inner, "@")):
 		r.out = append(r.out, inner...)
@@ -222,4 +241,13 @@ func (r *reader) angle(s string) int {
 	}
 	r.out = append(r.out, '<')
 	return 1
+}
+
+// isTag reports whether a page uses a tag as one, and does not show it as text.
+func isTag(tag string) bool {
+	switch strings.TrimSpace(strings.TrimSuffix(tag, "/")) {
+	case "br", "kbd", "sub", "sup", "mark", "summary", "details", "details open":
+		return true
+	}
+	return false
 }

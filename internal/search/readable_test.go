@@ -9,21 +9,23 @@ import (
 // A snippet for people has the text of a document, without marks, addresses and comments.
 func TestReadable_LeavesWhatAPersonReads(t *testing.T) {
 	for text, want := range map[string]string{
-		"# Getting *started*\n\nPress the **green** button.":                                "Getting started\n\nPress the green button.",
-		"See [the guide](https://example.com/heron \"A title\"), now.":                      "See the guide, now.",
-		"![A heron](media:01a1 'x') and [![in](media:1)](https://a.b/c_d)":                  "A heron and in",
-		"[one][ref] two\n\n[ref]: https://example.com/heron":                                "one two\n\n",
-		"a [wiki (heron)](https://e.org/x_(y)_z) b":                                         "a wiki (heron) b",
-		"- [x] done\n* item\n> quoted\n1. first":                                            "done\nitem\nquoted\n1. first",
-		"before <!-- a heron\nhides --> after":                                              "before  after",
-		"open <!-- to the end":                                                              "open <!-- to the end",
-		"```go\nx := a[1](2) // **kept**\n```\nafter":                                       "x := a[1](2) // **kept**\nafter",
-		"`snake_case` and snake_case and 2 * 3 and ~~old~~ ~tilde":                          "snake_case and snake_case and 2 * 3 and old ~tilde",
-		"| a | b |\n|---|:-:|\n| c | d |":                                                   "  a   b  \n  c   d  ",
-		"Title\n=====\n\n---\n<https://example.com/x> <a href=\"heron\">in</a> <b>bold</b>": "Title\n\nhttps://example.com/x in <b>bold</b>",
-		`\*not\* emphasis \[x\](y) a]b ](c`:                                                 "*not* emphasis [x](y) a]b ](c",
-		"[not a link] and [x]\n(y)":                                                         "[not a link] and [x]\n(y)",
-		"":                                                                                  "",
+		"# Getting *started*\n\nPress the **green** button.":                                 "Getting started\n\nPress the green button.",
+		"See [the guide](https://example.com/heron \"A title\"), now.":                       "See the guide, now.",
+		"![A heron](media:01a1 'x') and [![in](media:1)](https://a.b/c_d)":                   "A heron and in",
+		"[one][ref] two\n\n[ref]: https://example.com/heron":                                 "one two\n\n",
+		"a [wiki (heron)](https://e.org/x_(y)_z) b":                                          "a wiki (heron) b",
+		"- [x] done\n* item\n> quoted\n1. first":                                             "done\nitem\nquoted\n1. first",
+		"before <!-- a heron\nhides --> after":                                               "before  after",
+		"open <!-- to the end":                                                               "open <!-- to the end",
+		"```go\nx := a[1](2) // **kept**\n```\nafter":                                        "x := a[1](2) // **kept**\nafter",
+		"`snake_case` and snake_case and 2 * 3 and ~~old~~ ~tilde":                           "snake_case and snake_case and 2 * 3 and old ~tilde",
+		"| a | b |\n|---|:-:|\n| c | d |":                                                    "  a   b  \n  c   d  ",
+		"Title\n=====\n\n---\n<https://example.com/x> <a href=\"heron\">in</a> <b>bold</b>":  "Title\n\nhttps://example.com/x in <b>bold</b>",
+		`\*not\* emphasis \[x\](y) a]b ](c`:                                                  "*not* emphasis [x](y) a]b ](c",
+		"[not a link] and [x]\n(y)":                                                          "[not a link] and [x]\n(y)",
+		"> [!NOTE]\n> Read it.\n>[!tip]\n> [!OTHER]\n[!NOTE]\n":                              "Note\nRead it.\nTip\n[!OTHER]\n[!NOTE]\n",
+		"Press <kbd>Ctrl</kbd>, <details open><summary>more</summary> <mark x>a</mark><br/>": "Press Ctrl, more <mark x>a",
+		"": "",
 	} {
 		if got := readable(text); got != want {
 			t.Errorf("%q is read as %q, want %q", text, got, want)

@@ -102,6 +102,9 @@ type Event struct {
 	// Key is the number of the API key that caused it, or 0 for a person. It is stored outside the
 	// body, because the documented body has no such field.
 	Key int64
+	// Person is the member who caused it in the console. It is empty for what a program or the service
+	// did, and is not read back.
+	Person UserID
 	// Reported means that a client reported the event, so its bytes count against the workspace's
 	// quota. It is set only while the event is appended.
 	Reported bool
@@ -152,6 +155,7 @@ func (u *Updated) Fields(o *Object) { o.updated(u.Before, u.After) }
 type EventFilter struct {
 	Type     EventType
 	Resource string     // id of the record that the event is about
+	Person   UserID     // who caused it in the console; empty: everybody, and programs
 	Since    *time.Time // events at or after this time
 	After    EventID    // only events after this one in the log
 	Paging

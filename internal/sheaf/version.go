@@ -19,6 +19,7 @@ type Version struct {
 	UserID        *UserID // author; nil if it was not recorded
 	KeyID         *KeyID  // key of the author; nil in the console
 	CreatedAt     time.Time
+	Restored      *int64 // number of the version whose title and text this one brought back; nil: none
 }
 
 // Fields appends the version as the list of versions shows it.
@@ -30,6 +31,7 @@ func (v *Version) Fields(o *Object) {
 	o.OptText("user_id", (*string)(v.UserID))
 	o.OptText("key_id", (*string)(v.KeyID))
 	o.Time("created_at", v.CreatedAt)
+	o.OptInt("restored_version", v.Restored)
 }
 
 // VersionText is a version with its text.
@@ -46,6 +48,7 @@ func (v *VersionText) Fields(o *Object) {
 
 // Author is the author of a version. Imports, operators and members in the console have no key.
 type Author struct {
-	User UserID
-	Key  KeyID // empty: none
+	User     UserID
+	Key      KeyID  // empty: none
+	Restored *int64 // number of the version that the author restored; nil: none
 }

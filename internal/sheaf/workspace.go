@@ -47,7 +47,8 @@ type Workspace struct {
 // WithoutFigures returns the workspace as a restricted person sees it: without what counts or dates
 // its records.
 func (w Workspace) WithoutFigures() Workspace {
-	return Workspace{ID: w.ID, Name: w.Name, Plan: w.Plan, Personal: w.Personal, CreatedAt: w.CreatedAt, DefaultBranding: w.DefaultBranding}
+	return Workspace{ID: w.ID, Name: w.Name, Plan: w.Plan, Personal: w.Personal, CreatedAt: w.CreatedAt, DefaultBranding: w.DefaultBranding,
+		DeletedAt: w.DeletedAt, EndsAt: w.EndsAt, Removing: w.Removing}
 }
 
 // EventTime returns the time of an event that is appended to the workspace's log at `now`. It is never

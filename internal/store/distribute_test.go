@@ -44,7 +44,7 @@ func (a *asked) open(t *testing.T) *store.Store {
 // tenantTables are the tables whose rows belong to a workspace; they are compared with the migrated
 // schema. All other tables are in sharedTables.
 var tenantTables = []string{"api_keys", "attempts", "brandings", "deleted_subscriptions", "deliveries", "documents", "events", "folders",
-	"idempotency_keys", "invitations", "lanes", "leases", "media", "members", "minutes", "notices", "projects", "reported_events", "restricted_events", "restrictions", "shares", "subscriptions",
+	"idempotency_keys", "invitations", "lanes", "leases", "media", "member_events", "members", "minutes", "notices", "projects", "reported_events", "restricted_events", "restrictions", "shares", "subscriptions",
 	"texts", "uploads", "versions", "workspaces"}
 
 var sharedTables = map[string]string{
@@ -85,6 +85,7 @@ var spanning = map[string][]string{
 	"chore": {
 		"FROM idempotency_keys WHERE created_at < ",
 		"DELETE FROM minutes WHERE (ws, minute) IN",
+		"DELETE FROM member_events WHERE (ws, number) IN",
 		"DELETE FROM api_keys WHERE id IN",
 		"UPDATE api_keys SET old_hash = NULL, old_until = NULL WHERE id IN",
 		"DELETE FROM invitations WHERE hash IN",

@@ -43,7 +43,7 @@ func ReadEventType(r *row) sheaf.EventType {
 	return storedTypes[n-1]
 }
 
-var insertEvents = engine.NewBulkInsert("events", "ws int", "number int", "id id", "type int", "resource_id id", "at int", "body", "key_number int")
+var insertEvents = engine.NewBulkInsert("events", "ws int", "number int", "id id", "type int", "resource_id id", "at int", "body", "key_number int", "person id")
 
 const insertReported = `
 INSERT INTO reported_events (ws, number, bytes)
@@ -63,7 +63,7 @@ func (tx *Tx) AppendEvents(w *sheaf.Workspace, events []sheaf.Event) error {
 		e.Number = w.LastEvent
 		e.At = w.EventTime(e.At) // Body has this time already, if it has one
 		w.LastEventAt = e.At
-		rows[i] = []any{w.ID, e.Number, e.ID, e.Type, idBytes(e.ResourceID), e.At, string(e.Body), e.Key}
+		rows[i] = []any{w.ID, e.Number, e.ID, e.Type, idBytes(e.ResourceID), e.At, string(e.Body), e.Key, e.Person}
 		if e.Reported {
 			w.Kept += int64(len(e.Body))
 			if err := tx.exec(insertReported, w.ID, e.Number, len(e.Body)); err != nil {
@@ -158,6 +158,9 @@ func (r *Reader) eventList(ws sheaf.WorkspaceID, f sheaf.EventFilter, after int6
 	if f.Resource != "" {
 		l.where.And(resource+"resource_id = ?", idBytes(f.Resource))
 	}
+	if f.Person != "" {
+		l.where.And(resource+"person = ?", f.Person)
+	}
 	return l, nil
 }
 
@@ -170,7 +173,7 @@ func (r *Reader) restrictedTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.Event
 	switch {
 	case f == whole:
 		l.total, err = r.count(`SELECT events FROM restrictions WHERE ws = $1 AND number = $2`, ws, r.sight.restriction.Number)
-	case f.Resource == "":
+	case f.Resource == "" && f.Person == "":
 		l.total, err = r.count("SELECT COUNT(*) FROM restricted_events x "+l.where.SQL(), l.where.Args...)
 	}
 	l.joinEvents()
@@ -246,7 +249,7 @@ SELECT COALESCE((SELECT MIN(number) FROM events WHERE ws = $1), 1),
 // eventTotal sets l.total. Without a filter it need not count, because the numbers have no gaps
 // above the oldest event kept.
 func (r *Reader) eventTotal(l *listing, ws sheaf.WorkspaceID, f sheaf.EventFilter, after int64) error {
-	if f.Type != "" || f.Resource != "" { // list counts the rows
+	if f.Type != "" || f.Resource != "" || f.Person != "" { // list counts the rows
 		return nil
 	}
 	var first, last int64

@@ -72,7 +72,7 @@ var leavingTables = []leavingTable{
 	{"attempts", "sub, event, number"}, {"leases", "sub, token"}, {"notices", "sub"}, {"deliveries", "sub, number"}, {"lanes", "sub"},
 	{"deleted_subscriptions", "id"}, {"subscriptions", "sub"}, {"idempotency_keys", "method, path, key"}, {"minutes", "minute"},
 	{"reported_events", "number"}, {"restricted_events", "restriction, number"}, {"restrictions", "number"}, {"events", "number"}, {"shares", "id"}, {"invitations", "id"}, {"api_keys", "id"},
-	{"brandings", "id"}, {"uploads", "id"}, {"media", "id"}, documentsLeave, {"projects", "id"}, {"folders", "id"}, {"members", "user_id"},
+	{"brandings", "id"}, {"uploads", "id"}, {"media", "id"}, documentsLeave, {"projects", "id"}, {"folders", "id"}, {"member_events", "number"}, {"members", "user_id"},
 }
 
 var documentsLeave = leavingTable{name: "documents"}

@@ -111,6 +111,7 @@ func lists() (out []asked) {
 			"":                {},
 			"type":            {Type: sheaf.ProjectCreated},
 			"resource_id":     {Resource: "0198c0de-0000-7000-8000-000000000077"},
+			"person":          {Person: "0198c0de-0000-7000-8000-000000000078"},
 			"at":              {Since: &since},
 			"type, at":        {Type: sheaf.ProjectCreated, Since: &since},
 			"resource_id, at": {Resource: "0198c0de-0000-7000-8000-000000000077", Since: &since},
@@ -130,6 +131,12 @@ func lists() (out []asked) {
 			})
 			add(fmt.Sprintf("followed events, by %q", by), "number", false, func(r *Reader) error {
 				_, err := r.EventsAfter(theWorkspace, f, 3, 50)
+				return err
+			})
+		}
+		for by, person := range map[string]sheaf.UserID{"": "", "person": "0198c0de-0000-7000-8000-000000000078"} {
+			add(fmt.Sprintf("member events by %q", by), "", false, func(r *Reader) error {
+				_, err := r.MemberEvents(theWorkspace, sheaf.MemberEventFilter{Person: person, Limit: 50})
 				return err
 			})
 		}
@@ -314,7 +321,7 @@ func fillLists(t *testing.T, s *Store) {
 		}
 		var events []sheaf.Event
 		for i := range 9 {
-			events = append(events, sheaf.Event{ID: sheaf.EventID(sheaf.EventPrefix + newID()), Type: sheaf.ProjectCreated, ResourceID: "0198c0de-0000-7000-8000-000000000077", At: time.UnixMilli(int64(i)), Body: []byte("{}")})
+			events = append(events, sheaf.Event{ID: sheaf.EventID(sheaf.EventPrefix + newID()), Type: sheaf.ProjectCreated, ResourceID: "0198c0de-0000-7000-8000-000000000077", At: time.UnixMilli(int64(i)), Person: "0198c0de-0000-7000-8000-000000000078", Body: []byte("{}")})
 		}
 		if err := tx.AppendEvents(&w, events); err != nil {
 			return err

@@ -183,6 +183,9 @@ WHERE hash IN (SELECT hash FROM invitations WHERE expires_at <= $1 LIMIT $2)`
 	oldFailures = `
 DELETE FROM sign_in_failures
 WHERE name IN (SELECT name FROM sign_in_failures WHERE failed_at <= $1 LIMIT $2)`
+	oldMemberEvents = `
+DELETE FROM member_events
+WHERE (ws, number) IN (SELECT ws, number FROM member_events WHERE at < $1 LIMIT $2)`
 )
 
 // DeleteSessionsEnded deletes up to `most` expired sessions and returns how many.

@@ -166,6 +166,9 @@ func (s *Sweeper) rows(ctx context.Context) error {
 		{s.Retention, func(tx *store.Tx, now time.Time) (int64, error) {
 			return tx.DeleteKeysEnded(now.Add(-max(s.Retention, store.KeysKept)), batch)
 		}},
+		{s.Retention, func(tx *store.Tx, now time.Time) (int64, error) {
+			return tx.DeleteMemberEvents(now.Add(-s.Retention), batch)
+		}},
 		{charts, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteMinutes(now.Add(-charts), batch) }},
 	} {
 		if !v.believed(chore.keep) {

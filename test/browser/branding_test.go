@@ -25,10 +25,15 @@ func (b *tab) color(value string) {
 	}
 }
 
+// inSample is an expression about the page in the frame of a scheme, which is `page` in it.
+func inSample(scheme, expression string) string {
+	return fmt.Sprintf("(() => { const frames = document.querySelectorAll('iframe[data-scheme=%s]'), page = frames[0].contentDocument; return frames.length === 1 && page.readyState === 'complete' && %s })()", scheme, expression)
+}
+
 // painted waits until a part of the dark preview has a colour.
 func (b *tab) painted(part, property, rgb string) {
 	b.t.Helper()
-	b.until(part+" in "+rgb, fmt.Sprintf("document.querySelector('.branded.dark %s') && getComputedStyle(document.querySelector('.branded.dark %s')).%s === %q", part, part, property, rgb))
+	b.until(part+" in "+rgb, inSample("dark", fmt.Sprintf("page.defaultView.getComputedStyle(page.querySelector(%q)).%s === %q", part, property, rgb)))
 }
 
 // drawing is a small picture of a letter-like mark, as a PNG.
@@ -61,12 +66,14 @@ func TestBranding_IsMadePreviewedMovedAndChosen(t *testing.T) {
 	b.arrive("New branding")
 	b.fill("[name=name]", "Acme")
 	b.color("#ffcc00")
-	b.painted(".brand-bar", "backgroundColor", "rgb(255, 204, 0)")
-	b.painted(".brand-bar", "color", "rgb(0, 0, 0)")
+	b.painted(".masthead", "backgroundColor", "rgb(255, 204, 0)")
+	b.painted(".masthead", "color", "rgb(0, 0, 0)")
 	b.click("label:has([value=serif])")
 	b.fill("[name=footer]", "© Acme <b>2026</b>")
-	b.until("the footer in the preview", "document.querySelector('.branded.light .brand-foot')?.textContent === '© Acme <b>2026</b>'")
-	b.until("the letters of the preview", "getComputedStyle(document.querySelector('.branded.light')).fontFamily.includes('Georgia')")
+	b.until("the footer in the preview", inSample("light", "page.querySelector('.colophon')?.textContent === '© Acme <b>2026</b>'"))
+	b.until("the letters of the preview", inSample("light", "page.defaultView.getComputedStyle(page.body).fontFamily.includes('Georgia')"))
+	b.until("light and dark", inSample("light", "page.defaultView.getComputedStyle(page.documentElement).colorScheme === 'light'")+" && "+
+		inSample("dark", "page.defaultView.getComputedStyle(page.documentElement).colorScheme === 'dark'"))
 	// A logo comes by an upload, is chosen by it, and is seen at once.
 	logo := filepath.Join(t.TempDir(), "logo.png")
 	if err := os.WriteFile(logo, drawing(t), 0o600); err != nil {
@@ -74,12 +81,12 @@ func TestBranding_IsMadePreviewedMovedAndChosen(t *testing.T) {
 	}
 	b.do(chromedp.SetUploadFiles("[data-logo-upload] input", []string{logo}))
 	b.see(".logos label:has(:checked) img[alt='logo.png']")
-	b.until("the logo in the preview", "document.querySelector('.branded.light .brand-bar img')?.complete")
+	b.until("the logo in the preview", inSample("light", "page.querySelector('.masthead img')?.naturalWidth === 96"))
 	b.shot("branding-form")
 	b.click("=Create branding")
 	b.arrive("Acme")
-	b.see(".branded.light .brand-bar img")
-	b.painted(".brand-bar", "backgroundColor", "rgb(255, 204, 0)")
+	b.until("the logo in the preview", inSample("light", "page.querySelector('.masthead img')?.naturalWidth === 96"))
+	b.painted(".masthead", "borderBottomColor", "rgb(255, 204, 0)")
 	b.shot("branding")
 
 	// Into a folder, by dragging it and by its menu.
@@ -138,8 +145,8 @@ func TestBranding_WorksWithoutScripts(t *testing.T) {
 	b.fill("[name=name]", "Plain")
 	b.click("label:has([value=mono])")
 	b.click("=Create branding")
-	b.await("document.querySelector('h1')?.innerText === 'Plain' && getComputedStyle(document.querySelector('.branded.light')).fontFamily.includes('monospace') && " +
-		"getComputedStyle(document.querySelector('.branded.dark .brand-bar')).backgroundColor === 'rgb(37, 99, 235)'")
+	b.await("document.querySelector('h1')?.innerText === 'Plain' && " + inSample("light", "page.defaultView.getComputedStyle(page.body).fontFamily.includes('monospace')") + " && " +
+		inSample("dark", "page.defaultView.getComputedStyle(page.querySelector('.masthead')).backgroundColor === 'rgb(37, 99, 235)'"))
 }
 
 // created makes something by the API, and returns a field of it.

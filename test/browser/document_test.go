@@ -117,7 +117,7 @@ func TestDocument_IsWrittenPreviewedSavedComparedAndRestored(t *testing.T) {
 	b.until("the first text", "!document.querySelector('.prose').innerText.includes('One other line.')")
 	b.click("=version 4")
 	b.arrive("Versions")
-	b.read("back to version 1")
+	b.read("restored version 1")
 }
 
 // What was deleted is in the trash, comes back from there, or goes for good.
@@ -243,7 +243,7 @@ func TestEditor_WorksWithoutScripts(t *testing.T) {
 // withoutScripts lets no page run a script from now on.
 func (b *tab) withoutScripts() {
 	b.t.Helper()
-	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+	if _, err := command(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -267,7 +267,7 @@ func TestDocument_WhatIsWrittenDoesNotRun(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	b := setUp(t, s)
-	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+	if _, err := command(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
 		Source: `window.alarm = 0; window.alert = () => { window.alarm++ }`}); err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (b *tab) typing(text string) {
 	for i, part := range strings.Split(text, "\r") {
 		if i > 0 {
 			for _, kind := range []input.DispatchKeyEventType{"keyDown", "keyUp"} {
-				if _, err := chromedp.Call(b.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kind, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 13, Text: "\r"}); err != nil {
+				if _, err := command(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kind, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 13, Text: "\r"}); err != nil {
 					b.t.Fatal(err)
 				}
 			}

@@ -93,7 +93,7 @@ func TestHostile_NothingRunsOrLoadsWhereADocumentIsShown(t *testing.T) {
 		t.Fatalf("only %d vectors", n)
 	}
 	b := setUp(t, s)
-	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+	if _, err := command(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
 		Source: `window.alarms = []; for (const name of ['alert', 'confirm', 'prompt', 'print', 'open']) window[name] = () => { alarms.push(name) };`}); err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"go.uber.org/goleak"
 
@@ -114,13 +116,28 @@ var firstRun = regexp.MustCompile(`Set up the console +((http://[^/]+)/setup/\S+
 // listens; a request waits for that.
 func (s *service) readFirstRun(out io.Reader) {
 	s.t.Helper()
+	const most = 100 // lines
+	printed := make(chan string, most)
+	go func() {
+		defer close(printed)
+		for lines := bufio.NewScanner(out); lines.Scan(); { //unbounded: it ends with the server, and nothing waits for it
+			select {
+			case printed <- lines.Text():
+			default:
+			}
+		}
+	}()
 	var text strings.Builder
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		text.WriteString(lines.Text() + "\n")
+	limit := time.After(patience)
+	for range most {
+		select {
+		case line := <-printed:
+			text.WriteString(line + "\n")
+		case <-limit:
+			s.t.Fatalf("the server printed only %q", text.String())
+		}
 		if m := firstRun.FindStringSubmatch(text.String()); m != nil {
 			s.SetupLink, s.URL, s.Key = m[1], m[2], m[3]
-			go func() { _, _ = io.Copy(io.Discard, out) }()
 			return
 		}
 	}
@@ -138,7 +155,7 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 		chromedp.Flag("force-prefers-reduced-motion", true))
 	allocator, _ := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, _ := chromedp.NewContext(allocator)
-	return ctx, chromedp.Do(ctx)
+	return ctx, chromedp.Do(ctx) //unbounded: a time limit would close the browser; chromedp gives it 20 seconds to start
 })
 
 // closeBrowser ends it, and finds what was left running here.
@@ -153,9 +170,10 @@ func closeBrowser() error {
 
 // tab is a window with cookies of its own.
 type tab struct {
-	t   *testing.T
-	ctx context.Context
-	url string // of the service
+	t             *testing.T
+	ctx           context.Context
+	url           string // of the service
+	width, height int64  // of the window
 	// link is what was clicked last, if it leads to another page: a live part may
 	// have been replaced under the pointer.
 	link string
@@ -174,12 +192,16 @@ func newTab(t *testing.T, s *service) *tab {
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	// The tab lives as long as the context of the first action.
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { //unbounded: a time limit would close the tab
 		t.Fatal(err)
 	}
-	b := &tab{t: t, ctx: ctx, url: s.URL}
+	b := &tab{t: t, ctx: ctx, url: s.URL, width: 1280, height: 800}
 	b.desk()
 	b.moveTo("Asia/Kolkata")
+	// Each tab behaves as if it were in front: otherwise a click in the tab of another test would take the focus from it.
+	if _, err := command(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
 	b.watchConsole()
 	return b
 }
@@ -241,22 +263,37 @@ func ask[T any](b *tab, expression string, options ...chromedp.EvaluateOption) (
 	return v, err == nil
 }
 
+// command sends a command of the browser's protocol to the tab.
+func command[P, R any](b *tab, name cdp.Command[P, R], parameters P) (R, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	return chromedp.Call(ctx, name, parameters)
+}
+
 // until waits for an expression to become true.
 func (b *tab) until(what, expression string) {
+	b.t.Helper()
+	if saw := b.awaited(patience, what, expression); saw != "" {
+		b.save("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
+		b.t.Fatal(saw)
+	}
+}
+
+// awaited waits up to `limit` for an expression to become true. If it does not, awaited says what the page is instead.
+func (b *tab) awaited(limit time.Duration, what, expression string) (saw string) {
 	b.t.Helper()
 	// The page looks by itself for a while: each question is a round trip to the
 	// browser. A page that goes away answers with an error.
 	look := `new Promise((done) => { const end = Date.now() + 1000, look = () => { let yes = false; try { yes = !!(` + expression +
 		`) } catch (_) {} if (yes || Date.now() > end) done(yes); else setTimeout(look, 15) }; look() })`
-	if sheaftest.Within(patience, func() bool {
+	if sheaftest.Within(limit, func() bool {
 		yes, ok := ask[bool](b, look, chromedp.EvalAwaitPromise)
 		return ok && yes
 	}) {
-		return
+		return ""
 	}
 	text, _ := ask[string](b, "location.href + '\\n' + document.body.innerText")
-	b.save("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
-	b.t.Fatalf("%s did not come; the page is %s", what, text)
+	return fmt.Sprintf("%s did not come; the page is %s", what, text)
 }
 
 // find is an expression for the first visible element that a selector names, or

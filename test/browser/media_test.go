@@ -12,11 +12,17 @@ import (
 // pixel is the smallest picture: one point, as a GIF.
 const pixel = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
 
-// drop lets files fall onto an element, as from a folder of the person's machine.
+// drop lets a small picture fall onto an element, as from a folder of the person's machine, or pastes it there.
 func (b *tab) drop(selector, event, name string) {
 	b.t.Helper()
-	ask[bool](b, `(() => { const data = new DataTransfer(), bytes = Uint8Array.from(atob(`+quote(base64.StdEncoding.EncodeToString([]byte(pixel)))+`), (c) => c.charCodeAt(0));
-		data.items.add(new File([bytes], `+quote(name)+`, {type: "image/gif"}));
+	b.give(selector, event, name, "image/gif", []byte(pixel))
+}
+
+// give is drop for any file.
+func (b *tab) give(selector, event, name, kind string, file []byte) {
+	b.t.Helper()
+	ask[bool](b, `(() => { const data = new DataTransfer(), bytes = Uint8Array.from(atob(`+quote(base64.StdEncoding.EncodeToString(file))+`), (c) => c.charCodeAt(0));
+		data.items.add(new File([bytes], `+quote(name)+`, {type: `+quote(kind)+`}));
 		const e = `+quote(event)+` === "paste" ? new ClipboardEvent("paste", {bubbles: true, cancelable: true, clipboardData: data})
 			: new DragEvent("drop", {bubbles: true, cancelable: true, dataTransfer: data});
 		return `+find(selector)+`.dispatchEvent(e) })()`)

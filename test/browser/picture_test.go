@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -54,10 +53,16 @@ func (b *tab) saveOnPhone(name string) {
 	b.t.Helper()
 	b.phone()
 	b.save("phone-" + name)
-	if wide, _ := ask[float64](b, "document.documentElement.scrollWidth"); wide > phoneWidth {
-		b.t.Errorf("%s is %v wide on a phone", name, wide)
-	}
+	b.fits(name, phoneWidth)
 	b.desk()
+}
+
+// fits fails the test for a page that is wider than the window.
+func (b *tab) fits(name string, width int64) {
+	b.t.Helper()
+	if wide, ok := ask[float64](b, "document.documentElement.scrollWidth"); !ok || wide > float64(width) {
+		b.t.Errorf("%s is %v wide in a window of %d", name, wide, width)
+	}
 }
 
 // peek opens the dialog behind a button, takes its picture and leaves it.
@@ -73,7 +78,7 @@ func (b *tab) peek(selector, name string) {
 // prefer is what the person's system prefers: light or dark.
 func (b *tab) prefer(scheme string) {
 	b.t.Helper()
-	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
+	_, err := command(b, emulation.SetEmulatedMedia,
 		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
 			{Name: "prefers-reduced-motion", Value: "reduce"}}})
 	if err != nil {
@@ -84,7 +89,7 @@ func (b *tab) prefer(scheme string) {
 // moveTo is where the reader is from now on.
 func (b *tab) moveTo(zone string) {
 	b.t.Helper()
-	if _, err := chromedp.Call(b.ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone}); err != nil {
+	if _, err := command(b, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -95,7 +100,7 @@ func (b *tab) phone() { b.do(chromedp.EmulateViewport(phoneWidth, 844)) }
 const phoneWidth = 390
 
 // desk makes it as large as at first.
-func (b *tab) desk() { b.do(chromedp.EmulateViewport(1280, 800)) }
+func (b *tab) desk() { b.do(chromedp.EmulateViewport(b.width, b.height)) }
 
 // save writes a picture into out: a larger file, in half the time.
 func (b *tab) save(name string) {
@@ -114,9 +119,7 @@ func (b *tab) write(name string, fast bool) {
 	if !*pictures && !strings.HasPrefix(name, "failed-") {
 		return
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	picture, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{OptimizeForSpeed: &fast})
+	picture, err := command(b, page.CaptureScreenshot, page.CaptureScreenshotParams{OptimizeForSpeed: &fast})
 	if err == nil {
 		err = os.MkdirAll("out", 0o755)
 	}

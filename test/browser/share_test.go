@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
 )
 
 // D110, D111: a link is made in the dialog, and what it leads to is read: by day and by night, on a
@@ -81,7 +79,7 @@ func TestShare_TreeOfAProject(t *testing.T) {
 	b.see(".path")
 	b.readable("share-tree")
 	b.printed("share-tree")
-	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+	if _, err := command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
 		t.Fatal(err)
 	}
 	if seen, ok := ask[string](b, `[...document.querySelectorAll(".tree, .path, .bar, .neighbours")].filter((e) => e.checkVisibility()).map((e) => e.className).join()`); !ok || seen != "" {
@@ -176,9 +174,7 @@ func (b *tab) readable(name string) {
 // printed writes the page as it is on paper.
 func (b *tab) printed(name string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	paper, err := chromedp.Call(ctx, page.PrintToPDF, page.PrintToPDFParams{})
+	paper, err := command(b, page.PrintToPDF, page.PrintToPDFParams{})
 	if err == nil && len(paper.Data) < 1000 {
 		b.t.Errorf("%s on paper has %d bytes", name, len(paper.Data))
 	}
@@ -186,7 +182,7 @@ func (b *tab) printed(name string) {
 		err = os.WriteFile(filepath.Join("out", name+".pdf"), paper.Data, 0o644)
 	}
 	if err == nil {
-		_, err = chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+		_, err = command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 	}
 	if err != nil {
 		b.t.Errorf("%s on paper: %v", name, err)

@@ -43,7 +43,6 @@ var parsers = map[string]target{
 	"what proxies say":                                  {"./internal/front", "FuzzForwarded"},
 	"the event stream":                                  {"./client", "FuzzFrames"},
 	"media, by their first bytes":                       {"./internal/media", "FuzzSniff"},
-	"names of brand styles":                             {"./internal/brandstyle", "FuzzFile"},
 	"lines of an export":                                {"./internal/archive", "FuzzParseLine"},
 	"the configuration file":                            {"./internal/config", "FuzzParseFile"},
 	"front matter of Markdown":                          {"./internal/markdown", "FuzzFrontMatter"},

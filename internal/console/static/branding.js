@@ -1,39 +1,34 @@
-// The editor of brandings: the server previews the values of the form. Without this script the
-// preview shows the saved values.
+// The editor of brandings: the frames show a page with the values of the form. Without this script they
+// show the saved values.
 (() => {
   "use strict";
-  const form = document.getElementById("branding-editor"), box = form.querySelector("[data-brand-pages]");
-  const values = () => new URLSearchParams(new FormData(form)).toString();
-  let pause, asking = false, shown = values();
-
-  // The style sheet of the preview is loaded before the page changes, so that nothing flashes.
-  const loaded = (sheet) => new Promise((done) => {
-    const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: sheet, onload: done, onerror: done });
-    document.head.append(link);
-  });
-  const preview = async () => {
-    if (asking || shown === values()) return;
-    asking = true;
-    const asked = values();
-    try {
-      const answer = await fetch(form.dataset.preview, { method: "POST", body: new URLSearchParams(asked) });
-      if (answer.ok && !answer.redirected) {
-        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-        const fresh = page.querySelector(".brand-pages"), sheet = page.querySelector("link[rel=stylesheet]");
-        const old = [...document.querySelectorAll("link[data-brand-style]")];
-        if (sheet) {
-          await loaded(sheet.getAttribute("href"));
-          document.head.lastElementChild.dataset.brandStyle = "";
-          for (const link of old) link.remove();
-        }
-        if (fresh) box.replaceChildren(document.adoptNode(fresh));
-      }
-    } catch (_) {} // the next change asks again
-    shown = asked;
-    asking = false;
-    if (values() !== asked) soon();
+  const form = document.getElementById("branding-editor"), samples = form.querySelector("[data-sample]");
+  const fields = ["name", "color", "font", "logo", "footer"];
+  const addressOf = (scheme) => {
+    const values = new URLSearchParams();
+    for (const name of fields) if (form.elements[name]) values.set(name, form.elements[name].value);
+    values.set("scheme", scheme);
+    return samples.dataset.sample + "?" + values;
   };
-  const soon = () => { clearTimeout(pause); pause = setTimeout(preview, 150); };
+
+  // The next page is loaded below the one that is shown, so that nothing flashes.
+  const preview = () => {
+    for (const box of samples ? samples.querySelectorAll(".brand-frame") : []) {
+      const shown = box.firstElementChild, address = addressOf(shown.dataset.scheme);
+      if (box.dataset.asked === address) continue;
+      box.dataset.asked = address;
+      const next = shown.cloneNode();
+      next.src = address;
+      next.addEventListener("load", () => {
+        if (box.dataset.asked !== address) { next.remove(); return; }
+        next.contentWindow.scrollTo(0, shown.contentWindow.scrollY);
+        for (const other of [...box.children]) if (other !== next) other.remove();
+      });
+      box.append(next);
+    }
+  };
+  let pause;
+  const soon = () => { clearTimeout(pause); pause = setTimeout(preview, 250); };
   // An uploaded picture becomes the chosen logo.
   const logos = form.querySelector("[data-logos]"), field = form.querySelector("[data-logo-upload]");
   if (field && window.sheafUpload) {

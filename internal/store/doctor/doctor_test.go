@@ -41,6 +41,9 @@ var plants = []plant{
 	{check: "role", sql: []string{
 		`INSERT INTO users (id, name, password_hash, created_at) VALUES ({id}, '', '', 1)`,
 		`INSERT INTO members (ws, user_id, role, created_at) VALUES ({n}, {id}, 'king', 1)`}},
+	{check: "member event", sql: []string{
+		`INSERT INTO users (id, name, password_hash, created_at) VALUES ({id}, '', '', 1)`,
+		`INSERT INTO member_events (ws, number, kind, user_id, role, was, at) VALUES ({n}, 100000, 'crowned', {id}, 'member', '', 1)`}},
 	{check: "erased user", sql: []string{
 		`INSERT INTO users (id, name, password_hash, created_at, erased_at) VALUES ({id}, 'erased user', '', 1, 2)`,
 		`INSERT INTO members (ws, user_id, role, created_at) VALUES ({n}, {id}, 'member', 1)`}},

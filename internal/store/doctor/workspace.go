@@ -25,6 +25,12 @@ SELECT user_id, role
 FROM members
 WHERE ws = $1 AND role NOT IN ('owner', 'admin', 'editor', 'member')`},
 
+	// A change of a member is of one of the kinds, with a role that exists.
+	{name: "member event", judge: tells("its change of user %s is %s as %s, which does not exist"), sql: `
+SELECT e.user_id, e.kind, e.role
+FROM member_events e
+WHERE e.ws = $1 AND (e.kind NOT IN ('joined', 'left', 'removed', 'role') OR e.role NOT IN ('owner', 'admin', 'editor', 'member'))`},
+
 	// No member was erased.
 	{name: "erased user", judge: tells("user %s was erased and is still a member"), sql: `
 SELECT m.user_id

@@ -94,6 +94,74 @@ func members(f *fixture) {
 	f.wantIs(f.store.Write(context.Background(), dangling), store.ErrReference)
 }
 
+// memberEvents: the newest are kept, and those that are too old go.
+func memberEvents(f *fixture) {
+	at := f.now()
+	event := func(n int) sheaf.MemberEvent {
+		e := sheaf.MemberEvent{Kind: sheaf.RoleChanged, User: f.user.ID, By: &f.user.ID, Role: sheaf.Admin, Was: sheaf.Editor, At: at.Add(time.Duration(n) * time.Millisecond), Name: f.user.Name, ByName: f.user.Name}
+		if n%2 == 1 {
+			e.By, e.ByName = nil, ""
+		}
+		return e
+	}
+	f.write(func(tx *store.Tx) (err error) {
+		for n := 0; n < sheaf.MemberEventsKept+3 && err == nil; n++ {
+			err = tx.AddMemberEvent(f.ws.ID, event(n))
+		}
+		return err
+	})
+	all := func(filter sheaf.MemberEventFilter) []sheaf.MemberEvent {
+		if filter.Limit == 0 {
+			filter.Limit = 2 * sheaf.MemberEventsKept
+		}
+		return get(f, func(r *store.Reader) ([]sheaf.MemberEvent, error) { return r.MemberEvents(f.ws.ID, filter) })
+	}
+	kept := all(sheaf.MemberEventFilter{})
+	if len(kept) != sheaf.MemberEventsKept {
+		f.Fatalf("%d member events are kept, want %d", len(kept), sheaf.MemberEventsKept)
+	}
+	same(f, "the newest", kept[0], event(sheaf.MemberEventsKept+2))
+	same(f, "the oldest", kept[len(kept)-1], event(3))
+	same(f, "the second", all(sheaf.MemberEventFilter{Offset: 1, Limit: 1})[0], kept[1])
+	since, before := event(10).At, event(14).At
+	if got := all(sheaf.MemberEventFilter{Since: &since, Before: &before}); len(got) != 4 || !got[3].At.Equal(since) {
+		f.Errorf("in a span of four: %+v", got)
+	}
+	if got := all(sheaf.MemberEventFilter{Person: sheaf.UserID(f.id())}); len(got) != 0 {
+		f.Errorf("of a stranger: %+v", got)
+	}
+	if got := all(sheaf.MemberEventFilter{Person: f.user.ID}); len(got) != len(kept) {
+		f.Errorf("of the only person: %d", len(got))
+	}
+}
+
+// oldMemberEvents go from all workspaces, some at once.
+func oldMemberEvents(f *fixture) {
+	now := f.now()
+	for range 2 {
+		f.write(func(tx *store.Tx) error {
+			for n := range 3 {
+				e := sheaf.MemberEvent{Kind: sheaf.MemberJoined, User: f.user.ID, Role: sheaf.Member, At: now.Add(time.Duration(n) * time.Hour)}
+				if err := tx.AddMemberEvent(f.ws.ID, e); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		f.ws, _ = f.newWorkspace("Theirs")
+	}
+	for _, want := range []int64{3, 1, 0} {
+		var n int64
+		f.write(func(tx *store.Tx) (err error) {
+			n, err = tx.DeleteMemberEvents(now.Add(2*time.Hour), 3)
+			return err
+		})
+		if n != want {
+			f.Errorf("removed %d member events, want %d", n, want)
+		}
+	}
+}
+
 func userRoundTrip(f *fixture) {
 	same(f, "without e-mail", get(f, func(r *store.Reader) (sheaf.User, error) { return r.User(f.user.ID) }), f.user)
 	u := sheaf.User{ID: sheaf.UserID(f.id()), Email: ptr(f.id() + "@Example.ORG"), Name: "Zoë", PasswordHash: "$argon2id$…", CreatedAt: f.now()}

@@ -1,4 +1,4 @@
-"""Deliveries are what became of an event at one subscription, attempt by attempt."""
+"""A delivery sends one event to one subscription. It lists each attempt and its result."""
 
 from __future__ import annotations
 

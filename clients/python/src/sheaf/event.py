@@ -54,5 +54,5 @@ class Events:
         return cast(Event, self._caller.record(request))
 
     def deliveries(self, id: str, *, limit: int | None = None, offset: int | None = None) -> Listing[EventDelivery]:
-        """Returns what became of an event, subscription by subscription. It needs webhooks:read too."""
+        """Returns the deliveries of an event, one for each subscription. It needs webhooks:read too."""
         return Listing(self._caller, f"{PATH}/{segment(id)}/deliveries", {"limit": limit, "offset": offset})

@@ -990,6 +990,7 @@ class Version(TypedDict):
     content_sha256: str
     created_at: str
     key_id: str | None
+    restored_version: int | None
     title: str
     user_id: str | None
     version: int

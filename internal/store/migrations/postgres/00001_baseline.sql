@@ -112,6 +112,21 @@ CREATE TABLE members (
 CREATE INDEX members_by_user ON members (user_id); -- the workspaces of a person who signs in
 CREATE INDEX members_restricted ON members (ws, restriction) WHERE restriction <> 0; -- whether a restriction is live
 
+-- Who joined, left or was removed, and who got another role. A workspace keeps the newest 1,000
+-- (sheaf.MemberEventsKept), and none that is older than its events may be.
+CREATE TABLE member_events (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  number BIGINT NOT NULL,
+  kind TEXT NOT NULL, -- joined, left, removed or role
+  user_id UUID NOT NULL, -- the member
+  by_user UUID, -- who did it. NULL: an operator
+  role TEXT NOT NULL, -- the new role, or the last
+  was TEXT NOT NULL, -- the role before. Empty: none
+  at BIGINT NOT NULL,
+  PRIMARY KEY (ws, number)
+);
+CREATE INDEX member_events_by_time ON member_events (at); -- for the sweep
+
 -- Open invitations. An accepted one is deleted.
 CREATE TABLE invitations (
   ws INTEGER NOT NULL REFERENCES workspaces (ws),
@@ -340,6 +355,7 @@ CREATE TABLE documents (
   version_at BIGINT, -- when the current version was made. NULL: with the document
   version_user UUID, -- the user who made the current version
   version_key UUID, -- the API key with which it was made. NULL: none
+  version_restored BIGINT, -- the version that the current one restored. NULL: none
   content_bytes BIGINT NOT NULL DEFAULT 0,
   content_hash BYTEA, -- SHA-256 of the text. NULL: the text is empty
   number BIGINT NOT NULL,
@@ -403,6 +419,7 @@ CREATE TABLE versions (
   user_id UUID, -- the user who made it
   key_id UUID, -- the API key with which it was made. NULL: none
   created_at BIGINT NOT NULL,
+  restored BIGINT, -- the number of the version that it restored. NULL: none
   PRIMARY KEY (document_id, ws, version),
   FOREIGN KEY (document_id, ws) REFERENCES documents (id, ws)
 );
@@ -489,12 +506,15 @@ CREATE TABLE events (
   resource_id UUID NOT NULL, -- the record that changed
   at BIGINT NOT NULL,
   key_number BIGINT NOT NULL DEFAULT 0, -- api_keys.number of the key that acted. 0: a person did
+  person UUID, -- the user who acted in the console. NULL: a program did
   body TEXT NOT NULL -- the JSON that deliveries send
 );
 CREATE UNIQUE INDEX events_in_order ON events (ws, number); -- the list, deliveries, the search index
 CREATE UNIQUE INDEX events_by_id ON events (id, ws); -- the lookup by id
 CREATE INDEX events_by_resource ON events (resource_id, ws, number); -- the history of a record
 CREATE INDEX events_by_type ON events (ws, type, number); -- the filter of the list
+-- What a person did. An event of a program, which is most of them, is not in it.
+CREATE INDEX events_by_person ON events (ws, person, number) WHERE person IS NOT NULL;
 
 -- What each event that a client reported counts in workspaces.kept. Other events have no row.
 CREATE TABLE reported_events (

@@ -1,0 +1,55 @@
+package app
+
+import (
+	"context"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// noteMember stores what the caller did to a member, in the transaction that does it.
+func (w *work) noteMember(kind sheaf.MemberEventKind, u sheaf.UserID, role, was sheaf.Role) error {
+	by := w.caller.User
+	return w.AddMemberEvent(w.ws.ID, sheaf.MemberEvent{Kind: kind, User: u, By: &by, Role: role, Was: was, At: w.now})
+}
+
+// noteRole stores that the caller gave a member another role. The same role is no event.
+func (w *work) noteRole(u sheaf.UserID, role, was sheaf.Role) error {
+	if role == was {
+		return nil
+	}
+	return w.noteMember(sheaf.RoleChanged, u, role, was)
+}
+
+// noteLeaving stores that a member leaves, or is removed by the caller.
+func (w *work) noteLeaving(u sheaf.UserID) error {
+	was, err := w.Role(w.ws.ID, u)
+	if err != nil {
+		return err
+	}
+	if u == w.caller.User {
+		return w.noteMember(sheaf.MemberLeft, u, was, was)
+	}
+	return w.noteMember(sheaf.MemberRemoved, u, was, was)
+}
+
+// MemberEvents returns the changes of members of the caller's workspace, newest first. Every member
+// may read it, as they may read who the members are, but only owners get the names of people who are
+// members no longer. A caller who is restricted gets only what they did or what was done to them.
+func (a *App) MemberEvents(ctx context.Context, c Caller, f sheaf.MemberEventFilter) ([]sheaf.MemberEvent, error) {
+	return read(ctx, a, c, member, func(r *store.Reader) ([]sheaf.MemberEvent, error) {
+		if c.Restriction() != nil {
+			if f.Person != "" && f.Person != c.User {
+				return nil, nil
+			}
+			f.Person = c.User
+		}
+		events, err := r.MemberEvents(c.Workspace, f)
+		if c.Role != sheaf.Owner {
+			for i := range events {
+				events[i].Name, events[i].ByName = "", ""
+			}
+		}
+		return events, err
+	})
+}
