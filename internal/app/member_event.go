@@ -33,11 +33,21 @@ func (w *work) noteLeaving(u sheaf.UserID) error {
 	return w.noteMember(sheaf.MemberRemoved, u, was, was)
 }
 
-// MemberEvents returns the changes of members of the caller's workspace, newest first. Every member
-// may read it, as they may read who the members are, but only owners get the names of people who are
-// members no longer. A caller who is restricted gets only what they did or what was done to them.
+// memberWho requires a signed-in member whose role has the scope.
+func memberWho(s sheaf.Scope) need {
+	return func(c Caller) error {
+		if err := member(c); err != nil {
+			return err
+		}
+		return scope(s)(c)
+	}
+}
+
+// MemberEvents returns the changes of members of the caller's workspace, newest first. Members who may
+// read the log of events may read it, but only owners get the names of people who are members no longer. A
+// caller who is restricted gets only what they did or what was done to them.
 func (a *App) MemberEvents(ctx context.Context, c Caller, f sheaf.MemberEventFilter) ([]sheaf.MemberEvent, error) {
-	return read(ctx, a, c, member, func(r *store.Reader) ([]sheaf.MemberEvent, error) {
+	return read(ctx, a, c, memberWho(sheaf.EventsRead), func(r *store.Reader) ([]sheaf.MemberEvent, error) {
 		if c.Restriction() != nil {
 			if f.Person != "" && f.Person != c.User {
 				return nil, nil
