@@ -108,7 +108,7 @@ func signUp(ctx context.Context, st *store.Store, ws sheaf.WorkspaceID) error {
 	if err != nil {
 		return err
 	}
-	i, err := a.Invite(ctx, c, reader, sheaf.Owner)
+	i, err := a.Invite(ctx, c, reader, sheaf.Owner, nil)
 	if err != nil {
 		return err
 	}

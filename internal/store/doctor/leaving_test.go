@@ -250,7 +250,7 @@ func TestLeaving_NothingIsLeft(t *testing.T) {
 		mine, other := goes.Client(""), stays.Client("")
 		piece := beginUpload(t, mine)
 		op := a.App.Operator()
-		invited, err := op.Invite(t.Context(), goes.ID, canary+"@example.com", sheaf.Member)
+		invited, err := op.Invite(t.Context(), goes.ID, canary+"@example.com", sheaf.Member, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
