@@ -16,7 +16,7 @@ const dropMemberEvents = `
 DELETE FROM member_events
 WHERE ws = $1 AND number <= $2`
 
-// AddMemberEvent stores what became of a member, in the transaction that does it, which has locked the
+// AddMemberEvent stores a change of a member, in the transaction that makes it, which has locked the
 // workspace. It deletes the oldest member event beyond sheaf.MemberEventsKept.
 func (tx *Tx) AddMemberEvent(ws sheaf.WorkspaceID, e sheaf.MemberEvent) error {
 	last, err := tx.count(`SELECT COALESCE(MAX(number), 0) FROM member_events WHERE ws = $1`, ws)

@@ -123,7 +123,7 @@ func (m *model) recoverHeld(c *call) answer {
 	return answer{status: 202, body: record{"queued": float64(n)}}
 }
 
-// listFates says for each subscription what became of an event; the reasons are words for a person.
+// listFates gives the delivery of an event at each subscription; the reasons are words for a person.
 func (m *model) listFates(c *call) answer {
 	if !m.getEvent(c).ok() {
 		return notFound
