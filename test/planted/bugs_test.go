@@ -965,7 +965,7 @@ var bugs = []bug{
 		pkg: "./internal/console", run: "TestRestricted_OutsideDoesNotExist",
 	},
 	{
-		name: "app: a change is judged by the restriction of before",
+		name: "app: a change is judged by the previous restriction",
 		Fault: plant.Fault{{
 			File: "internal/app/authorize.go",
 			Old:  "case !to.Is(c.Within):",
