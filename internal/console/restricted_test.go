@@ -458,7 +458,7 @@ func TestRestricted_Pages(t *testing.T) {
 	project := page(d.editor, "/projects/{id}")
 	d.wantIn(project, true, `/move" data-dialog>Move<`, "New document")
 	move := page(d.editor, "/projects/{id}/move")
-	d.wantIn(move, true, "Inside folder")
+	d.wantIn(move, true, `value="`+d.inside["folders"]+`" selected>Inside folder</option>`)
 	d.wantIn(move, false, "The top level", "\u2003")
 	d.wantIn(page(d.editor, "/documents/new"), true, "Choose a project", `<select id="project" name="project" required>`)
 	d.wantIn(page(d.editor, "/documents/new"), false, ">None<", "Insert a picture")

@@ -1000,4 +1000,58 @@ var bugs = []bug{
 		}},
 		pkg: "./internal/store/engine/checksum", run: "TestGap_HasNothingOfDeletedRows",
 	},
+	{
+		name: "app: a restricted person gets the e-mails of members",
+		Fault: plant.Fault{{
+			File: "internal/app/member.go",
+			Old:  "c.Within != nil && other.User.ID != c.User",
+			New:  "c.Within != nil && other.User.ID == \"\"",
+		}},
+		pkg: "./internal/console", run: "TestRestricted_Inside",
+	},
+	{
+		name: "app: a session does not hand the restriction of a person down",
+		Fault: plant.Fault{{
+			File: "internal/app/session.go",
+			Old:  "Within: m.RestrictedTo, Plan",
+			New:  "Plan",
+		}},
+		pkg: "./internal/console", run: "TestRestricted_OutsideDoesNotExist",
+	},
+	{
+		name: "app: a change is judged by the previous restriction",
+		Fault: plant.Fault{{
+			File: "internal/app/authorize.go",
+			Old:  "case !to.Is(c.Within):",
+			New:  "case !to.Is(c.Within) && c.Role == \"\":",
+		}},
+		pkg: "./internal/app", run: "TestRestriction_OfPeopleInsideTheTransaction",
+	},
+	{
+		name: "store: the restriction of a member ends",
+		Fault: plant.Fault{{
+			File: "internal/store/restriction.go",
+			Old:  "m.restriction <> 0 AND m.restriction",
+			New:  "m.restriction < 0 AND m.restriction",
+		}},
+		pkg: "./internal/app", run: "TestRestriction_OfPeopleLives",
+	},
+	{
+		name: "console: the stream of a restricted person tells of changes outside",
+		Fault: plant.Fault{{
+			File: "internal/console/follow.go",
+			Old:  "now[i] != f.announced[i] && f.v.seesAll()",
+			New:  "now[i] != f.announced[i]",
+		}},
+		pkg: "./internal/console", run: "TestRestricted_Stream",
+	},
+	{
+		name: "console: the choices of a form begin at the top of the workspace",
+		Fault: plant.Fault{{
+			File: "internal/console/pick.go",
+			Old:  "if !known[in] {",
+			New:  "if !known[in] && false {",
+		}},
+		pkg: "./internal/console", run: "TestRestricted_Pages",
+	},
 }
