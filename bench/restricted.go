@@ -99,6 +99,9 @@ func (b *bench) readCold(r *row, c *contender, name string, who, writer owner, q
 	if err != nil || m.Errors > 0 {
 		return fmt.Errorf("%s: %s %w", name, m.First, err)
 	}
+	if m.P50 == 0 {
+		return fmt.Errorf("%s: no page was answered within %s", name, b.time/2)
+	}
 	r.figure(name).add(sample{value: m.P50, p50: m.P50, p99: m.P99})
 	return nil
 }
@@ -119,10 +122,17 @@ func seedHalf(c *contender, o owner, folder *sheaf.FolderID) (projects []string,
 		return nil, err
 	}
 	defer st.Close()
-	return projects, st.Write(ctx, func(tx *store.Tx) error {
-		projects, err = seedProjects(tx, o.Workspace, folder, 50, 1000)
-		return err
-	})
+	for range 10 { // 5,000 documents in one transaction
+		err := st.Write(ctx, func(tx *store.Tx) error {
+			more, err := seedProjects(tx, o.Workspace, folder, 5, 1000)
+			projects = append(projects, more...)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return projects, nil
 }
 
 // seedLog appends n events, alternately about a project in the folder and about one outside of it.

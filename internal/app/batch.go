@@ -187,9 +187,13 @@ func (b *batch) size(w *work) (int64, error) {
 // or moves a document to another project.
 func (w *work) cascadeOf(o sheaf.BatchOperation) (int64, error) {
 	_, made := sheaf.ParseMadeBy(o.ID)
+	seen, err := w.sees(o.Noun, o.ID)
+	if err != nil {
+		return 0, err
+	}
 	deletes := o.Action == sheaf.BatchDelete
 	switch {
-	case made:
+	case made || !seen: // the operation itself returns NotFound
 	case deletes && o.Noun == sheaf.BatchProject:
 		return w.sizeOfProject(sheaf.ProjectID(o.ID))
 	case deletes && o.Noun == sheaf.BatchFolder:

@@ -253,6 +253,8 @@ func fate(r *store.Reader, ws sheaf.WorkspaceID, s *sheaf.Subscription, e sheaf.
 		f.Reason = "the subscription's list of events was changed after this event: it was not subscribed to " + string(e.Type) + " then"
 	case e.Number <= s.FilterSince:
 		f.Reason = "the subscription's filter was changed after this event: it was filtered out by the one before, or the delivery is no longer kept"
+	case s.Restriction != nil:
+		f.Reason = "restricted: the event is about nothing that the key of the subscription saw, or its filter left it out, or the delivery is no longer kept"
 	case s.Filter != nil:
 		f.Reason = "filtered: the event is about nothing that the subscription's filter names, or the delivery is no longer kept"
 	default:

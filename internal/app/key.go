@@ -184,8 +184,12 @@ func (a *App) RotateKey(ctx context.Context, c Caller, id sheaf.KeyID, grace tim
 	})
 }
 
-// checkRotation returns Forbidden unless the caller could create a key like k.
+// checkRotation returns Forbidden unless the caller could create a key like k. Nobody can create a key
+// that acts in the name of another user.
 func checkRotation(c Caller, k sheaf.Key) error {
+	if !c.MayRotate(k) {
+		return sheaf.Forbiddenf("the key to rotate acts in the name of another user, who alone can rotate it: revoke it, and let them create a new one")
+	}
 	for _, s := range k.Scopes {
 		if !c.May(s) {
 			return sheaf.Forbiddenf("this key lacks the scope %s, which the key to rotate has: use a key that has it", s)
@@ -200,6 +204,9 @@ func checkRotation(c Caller, k sheaf.Key) error {
 	}
 	return nil
 }
+
+// MayRotate reports whether the key is the caller's own, or the workspace's.
+func (c Caller) MayRotate(k sheaf.Key) bool { return k.OfWorkspace || k.UserID == c.User }
 
 // rotateKey stores a new secret for the key.
 func (a *App) rotateKey(tx *store.Tx, ws sheaf.WorkspaceID, k sheaf.Key, grace time.Duration, now time.Time) (sheaf.NewKey, error) {

@@ -22,6 +22,12 @@ func (o Operator) SetPassword(ctx context.Context, email, password string) (shea
 	var user sheaf.User
 	err = o.app.writeUnasked(ctx, func(tx *store.Tx) error {
 		u, err := tx.UserByEmail(email)
+		if err == nil {
+			u, err = tx.LockUser(u.ID) // as it is once nobody else changes it
+		}
+		if err == nil && u.ErasedAt != nil {
+			err = sheaf.Missing("user")
+		}
 		if err != nil {
 			return err
 		}
@@ -113,7 +119,7 @@ func leave(tx *store.Tx, id sheaf.WorkspaceID, u sheaf.UserID, now time.Time) er
 		return err
 	}
 	if role == sheaf.Owner && owners < 2 {
-		return sheaf.Conflictf("this is the last owner of the workspace %q (%s): make another member an owner first, or delete the workspace", sheaf.Clip(ws.Name), id)
+		return sheaf.Conflictf("this is the last owner of the workspace %q (%s): make another member an owner first", sheaf.Clip(ws.Name), id)
 	}
 	if err := tx.DeleteMember(id, u); err != nil {
 		return err

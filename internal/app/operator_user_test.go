@@ -72,6 +72,24 @@ func TestEraseUser_NothingTellsWhoItWas(t *testing.T) {
 	})
 }
 
+// D206: a request that began before a user was erased brings nothing of the user back.
+func TestEraseUser_NothingComesBack(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
+		in, _ := ada(t, a)
+		n, _ := signIn(t, a, in)
+		invited(t, a, caller(t, a, n.Token), "bob@example.com", sheaf.Owner)
+		bob := SignIn{Email: "bob@example.com", Password: testPassword, Address: "192.0.2.77"}
+		_, s := signIn(t, a, bob)
+		if _, err := a.Operator().EraseUser(t.Context(), bob.Email); err != nil {
+			t.Fatal(err)
+		}
+		wantKind(t, "a new name", a.Rename(t.Context(), s, "Bob once more", sheaf.Opt[string]{}), sheaf.Unauthorized)
+		_, err := a.ChangePassword(t.Context(), s, bob.Password, "another long password")
+		wantKind(t, "a new password", err, sheaf.Unauthorized)
+		wantNowhere(t, a, "bob")
+	})
+}
+
 // wantNowhere fails if a row of any table that a backup contains has one of the texts.
 func wantNowhere(t *testing.T, a *App, texts ...string) {
 	t.Helper()

@@ -19,6 +19,24 @@ import (
 // restricted reports whether the caller is restricted.
 func (w *work) restricted() bool { return w.caller.Restriction() != nil }
 
+// sees reports whether the caller sees the record that an operation of a batch names. Without a
+// restriction it reads nothing.
+func (w *work) sees(noun sheaf.BatchNoun, id string) (bool, error) {
+	if !w.restricted() {
+		return true, nil
+	}
+	var err error
+	switch noun {
+	case sheaf.BatchProject:
+		_, err = w.Project(w.ws.ID, sheaf.ProjectID(id))
+	case sheaf.BatchFolder:
+		_, err = w.Folder(w.ws.ID, sheaf.FolderID(id))
+	case sheaf.BatchDocument:
+		_, err = w.AnyDocument(w.ws.ID, sheaf.DocumentID(id))
+	}
+	return err == nil, ignoreMissing(err)
+}
+
 // outside returns Forbidden if the caller is restricted, because the change would put a record of
 // that noun outside of what the caller sees. `field` says where it must be instead.
 func (w *work) outside(noun, field string) error {
@@ -228,9 +246,14 @@ func (w *work) endRestrictions() error {
 // withoutFigures replaces a refusal that tells how much the workspace has: a restricted caller must
 // not learn that.
 func (w *work) withoutFigures(err error) error {
-	if fault, is := errors.AsType[*sheaf.Error](err); !w.restricted() || !is || fault.Code != sheaf.CodeQuota {
+	fault, is := errors.AsType[*sheaf.Error](err)
+	if !w.restricted() || !is || fault.Code != sheaf.CodeQuota {
 		return err
 	}
-	return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeQuota,
+	plain := &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeQuota,
 		Text: "this workspace has reached a limit of its plan: delete what is not needed, or ask an owner of the workspace to upgrade the plan"}
+	if fault.Index != nil {
+		return sheaf.AtOperation(*fault.Index, plain)
+	}
+	return plain
 }

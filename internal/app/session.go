@@ -319,13 +319,17 @@ func (a *App) ChangePassword(ctx context.Context, s Session, current, password s
 }
 
 // Rename changes the person's name. It returns Invalid for a name that is empty or too long, and
-// PRECONDITION_FAILED if `was` is given and is not the present name.
+// PRECONDITION_FAILED if `was` is given and is not the present name. It returns Unauthorized if the
+// person was erased since the session was read.
 func (a *App) Rename(ctx context.Context, s Session, name string, was sheaf.Opt[string]) error {
 	if err := checkPersonName(name); err != nil {
 		return err
 	}
 	return a.writeUnasked(ctx, func(tx *store.Tx) error {
-		u, err := tx.User(s.User.ID)
+		u, err := tx.LockUser(s.User.ID)
+		if err == nil && u.ErasedAt != nil {
+			err = unauthorized("you are signed out: sign in again")
+		}
 		if err != nil {
 			return err
 		}

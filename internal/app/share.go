@@ -166,8 +166,10 @@ func (a *App) UpdateShare(ctx context.Context, c Caller, id sheaf.ShareID, in sh
 
 // changeShare replaces `before` by s and emits its event, unless they are the same.
 func (w *work) changeShare(before, s sheaf.Share, match sheaf.Match) (sheaf.Share, error) {
-	if err := w.brandingExists(s.BrandingID); err != nil {
-		return before, err
+	if !sheaf.SameID(before.BrandingID, s.BrandingID) { // the caller need not see the one it has
+		if err := w.brandingExists(s.BrandingID); err != nil {
+			return before, err
+		}
 	}
 	if err := match.Check(before.Revision); err != nil {
 		return before, err

@@ -129,10 +129,14 @@ func inWordsOfShares(err error, busy string) error {
 }
 
 // Unlocked reports whether a token of UnlockShare opens the share now. A share without a password
-// is always open.
+// is always open. An imported share whose password is not set yet never is: anybody could sign a token
+// with the text that stands for its hash.
 func (a *App) Unlocked(s sheaf.Shared, token string) bool {
-	if s.PasswordHash == "" {
+	switch s.PasswordHash {
+	case "":
 		return true
+	case lockedShare:
+		return false
 	}
 	until, signature, _ := strings.Cut(token, ".")
 	if !hmac.Equal([]byte(signature), []byte(signShare(s.Share, until))) {

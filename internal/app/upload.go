@@ -91,6 +91,9 @@ func uploader(c Caller) sheaf.KeyID {
 // that request is interrupted: the client that asks has given up on it. An upload that became a
 // medium has all of its bytes.
 func (a *App) Upload(ctx context.Context, c Caller, id sheaf.MediumID) (sheaf.Upload, error) {
+	if err := a.seesUpload(ctx, c, id); err != nil {
+		return sheaf.Upload{}, err
+	}
 	release, err := a.turns.acquire(ctx, uploadName(c.Workspace, id), func() {})
 	if err != nil {
 		return sheaf.Upload{}, err
@@ -103,10 +106,36 @@ func (a *App) Upload(ctx context.Context, c Caller, id sheaf.MediumID) (sheaf.Up
 	return u, err
 }
 
+// seesUpload returns NotFound if a restricted caller does not see the upload. It comes before the
+// turn, because a request that takes its turn interrupts another one.
+func (a *App) seesUpload(ctx context.Context, c Caller, id sheaf.MediumID) error {
+	if c.Restriction() == nil {
+		return nil
+	}
+	_, _, err := a.findUpload(ctx, c, id)
+	return err
+}
+
+// uploadOf returns an upload that the caller sees; found is false if there is none. A restricted
+// caller sees its own uploads, and those of visible documents.
+func uploadOf(r *store.Reader, c Caller, id sheaf.MediumID) (u sheaf.Upload, found bool, err error) {
+	u, found, err = r.Upload(c.Workspace, id)
+	if err != nil || !found || c.Restriction() == nil || u.Owner == uploader(c) {
+		return u, found, err
+	}
+	if u.DocumentID == nil {
+		return sheaf.Upload{}, false, nil
+	}
+	if _, err = r.AnyDocument(c.Workspace, *u.DocumentID); err != nil {
+		return sheaf.Upload{}, false, ignoreMissing(err)
+	}
+	return u, true, nil
+}
+
 // findUpload reads an upload. finished reports that it is a medium already.
 func (a *App) findUpload(ctx context.Context, c Caller, id sheaf.MediumID) (u sheaf.Upload, finished bool, err error) {
 	u, err = read(ctx, a, c, scope(sheaf.MediaWrite), func(r *store.Reader) (sheaf.Upload, error) {
-		u, found, err := r.Upload(c.Workspace, id)
+		u, found, err := uploadOf(r, c, id)
 		if err != nil || found && a.now().Before(u.Expires) {
 			return u, err
 		}
@@ -135,6 +164,9 @@ type Piece struct {
 func (a *App) AppendUpload(ctx context.Context, c Caller, id sheaf.MediumID, offset int64, p Piece) (sheaf.Upload, error) {
 	if a.media == nil {
 		return sheaf.Upload{}, firstError(c.Authorize(sheaf.MediaWrite), errNoMedia)
+	}
+	if err := a.seesUpload(ctx, c, id); err != nil {
+		return sheaf.Upload{}, err
 	}
 	release, err := a.turns.acquire(ctx, uploadName(c.Workspace, id), p.Interrupt)
 	if err != nil {
@@ -181,6 +213,9 @@ func (a *App) appendPiece(ctx context.Context, c Caller, u sheaf.Upload, p Piece
 	next := u
 	next.Offset, next.State = at.Offset, at.State
 	err := do(ctx, a, c, scope(sheaf.MediaWrite), nil, func(w *work) error {
+		if _, found, err := uploadOf(&w.Reader, w.caller, u.ID); err != nil || !found {
+			return firstError(err, sheaf.Missing("upload"))
+		}
 		next.Expires = w.now.Add(sheaf.UploadsKept)
 		ok, err := w.AdvanceUpload(w.ws.ID, u.Offset, next)
 		if err == nil && !ok {
@@ -326,6 +361,11 @@ func (a *App) publishUpload(ctx context.Context, c Caller, m sheaf.Medium) error
 		if err != nil {
 			return err
 		}
+		if w.restricted() { // it must still see the document
+			if err := w.documentExists(now.DocumentID); err != nil {
+				return err
+			}
+		}
 		now.ContentType, now.Width, now.Height = m.ContentType, m.Width, m.Height
 		now.Number, now.CreatedAt = w.nextNumber(), w.now
 		w.emit(sheaf.MediaUploaded, string(now.ID), &now)
@@ -340,13 +380,16 @@ func (a *App) publishUpload(ctx context.Context, c Caller, m sheaf.Medium) error
 // if there is no such upload, or if it is a medium already.
 func (a *App) DeleteUpload(ctx context.Context, c Caller, id sheaf.MediumID) error {
 	c.deletes = true
+	if err := a.seesUpload(ctx, c, id); err != nil {
+		return err
+	}
 	release, err := a.turns.acquire(ctx, uploadName(c.Workspace, id), func() {})
 	if err != nil {
 		return err
 	}
 	defer release()
 	err = do(ctx, a, c, scope(sheaf.MediaWrite), nil, func(w *work) error {
-		u, found, err := w.Upload(w.ws.ID, id)
+		u, found, err := uploadOf(&w.Reader, w.caller, id)
 		if err == nil && (!found || !w.now.Before(u.Expires)) {
 			err = sheaf.Missing("upload")
 		}

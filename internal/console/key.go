@@ -16,8 +16,9 @@ type keysPage struct {
 
 type keyRow struct {
 	sheaf.Key
-	By  string     // the user in whose name it acts
-	Old *time.Time // end of the previous secret, which still works; nil: there is none
+	By        string     // the user in whose name it acts
+	Rotatable bool       // the person may rotate it
+	Old       *time.Time // end of the previous secret, which still works; nil: there is none
 }
 
 // Everything reports whether the key has every scope.
@@ -38,7 +39,7 @@ func (c *Console) keys(v *visit) error {
 	}
 	out := keysPage{Most: v.member.Workspace.Plan.MaxKeys()}
 	for _, k := range page.Items {
-		row := keyRow{Key: k, By: nameOf(members.Members, k.UserID)}
+		row := keyRow{Key: k, By: nameOf(members.Members, k.UserID), Rotatable: v.caller.MayRotate(k)}
 		if k.Takes(k.Rotation-1, c.Now()) {
 			row.Old = k.OldUntil
 		}

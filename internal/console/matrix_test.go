@@ -282,7 +282,7 @@ func (w *town) fill() {
 	m, err := w.a.UploadMedium(ctx, w.caller, app.NewMedium{Filename: "picture.gif", Bytes: int64(len(pixel)), SHA256: sha256.Sum256([]byte(pixel)),
 		Open: func() io.Reader { return strings.NewReader(pixel) }})
 	w.must(err)
-	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: "Key", Scopes: sheaf.AllScopes})
+	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: "Key", Scopes: sheaf.AllScopes, OfWorkspace: true})
 	w.must(err)
 	w.secrets = []string{*hook.Secret, *k.Secret, "canary-header"}
 	w.ids = map[string]string{"media": string(m.ID), "webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(branding.ID), "documents": string(d.ID), "shares": string(share.ID), "trash": string(gone.ID), "invitations": string(i.ID),

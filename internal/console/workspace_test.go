@@ -106,6 +106,8 @@ func TestSteps_AreTickedOff(t *testing.T) {
 // D207: a person makes a key of the workspace by the form, and rotates it. Each secret is shown once.
 func TestKeys_OfTheWorkspaceInTheConsole(t *testing.T) {
 	w := newTown(t)
+	theirs, err := w.a.CreateKey(t.Context(), w.caller, app.NewKey{Name: "Ada's", Scopes: sheaf.AllScopes})
+	w.must(err)
 	post := func(path string, form url.Values) string {
 		t.Helper()
 		r := httptest.NewRequest(http.MethodPost, w.address(path), strings.NewReader(form.Encode()))
@@ -123,15 +125,20 @@ func TestKeys_OfTheWorkspaceInTheConsole(t *testing.T) {
 		return err == nil
 	}
 	shown := regexp.MustCompile(`shf_[0-9A-Za-z]{46}`)
-	w.wantIn(list(), false, "of the workspace")
 	w.wantIn(w.ask(http.MethodGet, w.address("/w/{workspace}/keys/new"), w.owner).Body.String(), true, `name="owner" value="workspace"`)
 	first := shown.FindString(post("/w/{workspace}/keys", url.Values{"name": {"Pipeline"}, "scope": {"projects:read"}, "owner": {"workspace"}}))
 	w.wantIn(list(), true, "Pipeline", "of the workspace")
 	page, err := w.a.Keys(t.Context(), w.caller, sheaf.Paging{Limit: 100})
 	w.must(err)
 	made := page.Items[len(page.Items)-1]
-	if made.Owner() != sheaf.OwnerWorkspace || page.Items[0].Owner() != sheaf.OwnerUser {
+	if made.Owner() != sheaf.OwnerWorkspace || theirs.Owner() != sheaf.OwnerUser {
 		t.Errorf("the keys are %+v", page.Items)
+	}
+	// Another admin rotates the workspace's keys, and none that acts in Ada's name.
+	eve := w.join("eve@example.com", "Eve", sheaf.Admin)
+	w.wantIn(w.ask(http.MethodGet, w.address("/w/{workspace}/keys"), eve).Body.String(), false, string(theirs.ID)+"/rotate")
+	if got := w.sendAs(eve, "/w/{workspace}/keys/"+string(theirs.ID)+"/rotate", url.Values{"grace": {"now"}}); got.Code != http.StatusForbidden {
+		t.Errorf("an admin rotates a key of another user: %d", got.Code)
 	}
 	rotate := "/w/{workspace}/keys/" + string(made.ID) + "/rotate"
 	w.wantIn(w.ask(http.MethodGet, w.address(rotate), w.owner).Body.String(), true, "Pipeline", "At once", "In an hour", "In a day")

@@ -226,7 +226,10 @@ func TestKey_RevokedAtOnce(t *testing.T) {
 				t.Errorf("live keys: %q", ids)
 			}
 		}
-		_, theirs := a.Workspace(sheaf.Pro).NewKey(nil)
+		others := a.Workspace(sheaf.Pro)
+		_, inTheirName := ws.NewKey(func(k *sheaf.Key) { k.UserID = others.Owner })
+		c.POST(at(keys, string(inTheirName.ID))+"/rotate", "").WantError(t, 403, "FORBIDDEN", "another user")
+		_, theirs := others.NewKey(nil)
 		unknown := c.DELETE(at(keys, nowhereID)).WantError(t, 404, "NOT_FOUND")
 		wantBody(t, c.DELETE(at(keys, string(theirs.ID))).Want(t, 404), string(unknown.Body))
 		// Also its own.

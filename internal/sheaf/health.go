@@ -64,5 +64,9 @@ func HealthEvent(t EventType, id EventID, s Subscription, ws *Workspace, by User
 	if !ws.Personal {
 		e.Workspace = &ws.ID
 	}
-	return e.Event()
+	event := e.Event()
+	if s.Restriction != nil {
+		event.Places = &Places{Restriction: s.Restriction.Number}
+	}
+	return event
 }

@@ -88,7 +88,6 @@ func (r *Reader) DocumentWith(ws sheaf.WorkspaceID, externalID string) (d sheaf.
 func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.Page[sheaf.Document], error) {
 	l := listing{columns: DocumentColumns, table: "documents", order: documentOrder(f.Sort), total: -1}
 	l.where.And("ws = ?", ws)
-	r.seeDocuments(&l.where, ws)
 	byUpdate := "documents_by_update"
 	if f.Deleted {
 		l.where.And("deleted_at IS NOT NULL")
@@ -131,6 +130,7 @@ func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.
 	if err := r.documentTotal(&l, ws, f); err != nil {
 		return sheaf.Page[sheaf.Document]{}, err
 	}
+	skips := false
 	if r.sight.restriction != nil && l.table == "documents" {
 		// A caller who sees few of many documents reads those and sorts them. One who sees many
 		// skips the others in the index of the order.
@@ -138,10 +138,13 @@ func (r *Reader) Documents(ws sheaf.WorkspaceID, f sheaf.DocumentFilter) (sheaf.
 		if err != nil {
 			return sheaf.Page[sheaf.Document]{}, err
 		}
-		if l.total >= 0 && l.total < documents/4 || f.Deleted {
+		few := l.total >= 0 && l.total < documents/4
+		if few || f.Deleted {
 			l.table += r.dialect().By("documents_in_project")
 		}
+		skips = l.total >= 0 && !few
 	}
+	r.seeDocuments(&l.where, ws, skips)
 	return list(r, l, f.Paging, ScanDocument)
 }
 

@@ -33,11 +33,16 @@ func (r *Reader) LowestDocuments(ws sheaf.WorkspaceID, id sheaf.DocumentID, most
 	return nil, fmt.Errorf("document %s is on too low a level", id)
 }
 
-const deletedTogether = `
-SELECT id, parent_id
-FROM documents
-WHERE ws = $1 AND deletion = $2 AND deleted_at IS NOT NULL
-ORDER BY number`
+// together returns the conditions for the visible documents that went to the trash with the deletion
+// of that number. A document whose deletion was interrupted may have been moved to another project
+// than those that were deleted before.
+func (r *Reader) together(ws sheaf.WorkspaceID, deletion int64) (w engine.Conditions) {
+	w.And("ws = ?", ws)
+	w.And("deletion = ?", deletion)
+	w.And("deleted_at IS NOT NULL")
+	r.seeDocuments(&w, ws, false)
+	return w
+}
 
 // TrashEntry is a deleted document, and its parent.
 type TrashEntry struct {
@@ -45,12 +50,13 @@ type TrashEntry struct {
 	Parent *sheaf.DocumentID
 }
 
-// DeletedTogether returns the documents that went to the trash with the deletion of that number,
+// DeletedTogether returns the visible documents that went to the trash with the deletion of that number,
 // without the document that was deleted itself, in the order of creation.
 func (r *Reader) DeletedTogether(ws sheaf.WorkspaceID, deletion int64) ([]TrashEntry, error) {
-	return all(r, deletedTogether, func(w *row) TrashEntry {
+	in := r.together(ws, deletion)
+	return all(r, "SELECT id, parent_id FROM documents "+in.SQL()+" ORDER BY number", func(w *row) TrashEntry {
 		return TrashEntry{readID[sheaf.DocumentID](w), optID[sheaf.DocumentID](w)}
-	}, ws, deletion)
+	}, in.Args...)
 }
 
 // apart is a condition on deleted documents: the document was not deleted together with its parent,
@@ -63,7 +69,8 @@ const apart = `(deletion IS NULL OR deletion < 0 OR NOT EXISTS (
 
 // CountDeletedTogether returns the number of documents that DeletedTogether returns.
 func (r *Reader) CountDeletedTogether(ws sheaf.WorkspaceID, deletion int64) (int64, error) {
-	return r.count(`SELECT COUNT(*) FROM documents WHERE ws = $1 AND deletion = $2 AND deleted_at IS NOT NULL`, ws, deletion)
+	in := r.together(ws, deletion)
+	return r.count("SELECT COUNT(*) FROM documents "+in.SQL(), in.Args...)
 }
 
 const noteDeletion = `

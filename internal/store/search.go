@@ -188,8 +188,16 @@ FROM projects
 WHERE ws = $1 AND folder_id IN (SELECT id FROM folders WHERE ` + inTree + `)`
 
 // Below returns the ids of the folder and all folders below it, and of the projects in them. All
-// are empty if the workspace has no such folder.
+// are empty if the workspace has no such folder, or if it is not visible.
 func (r *Reader) Below(ws sheaf.WorkspaceID, top sheaf.FolderID) (folders, projects [][16]byte, err error) {
+	if r.sight.restriction != nil {
+		switch _, err := r.Folder(ws, top); {
+		case sheaf.KindOf(err) == sheaf.NotFound:
+			return nil, nil, nil
+		case err != nil:
+			return nil, nil, err
+		}
+	}
 	if folders, err = all(r, foldersBelow, (*row).ID, ws, top); err != nil {
 		return nil, nil, err
 	}

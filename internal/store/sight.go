@@ -121,12 +121,18 @@ func (r *Reader) seeFolders(w *engine.Conditions, ws sheaf.WorkspaceID) {
 	w.And(sql, args...)
 }
 
-// seeDocuments limits a list of documents to the visible ones.
-func (r *Reader) seeDocuments(w *engine.Conditions, ws sheaf.WorkspaceID) {
-	if r.sight.restriction != nil {
-		sql, args := r.sight.projects(ws)
-		w.And("project_id IN ("+sql+")", args...)
+// seeDocuments limits a list of documents to the visible ones. A list that skips reads the index of its
+// order and leaves out the others; otherwise PostgreSQL would read and sort everything visible for a page.
+func (r *Reader) seeDocuments(w *engine.Conditions, ws sheaf.WorkspaceID, skips bool) {
+	if r.sight.restriction == nil {
+		return
 	}
+	sql, args := r.sight.projects(ws)
+	sql = "project_id IN (" + sql + ")"
+	if skips {
+		sql = "(" + sql + ") IS TRUE"
+	}
+	w.And(sql, args...)
 }
 
 // seeByDocument limits a list to the rows whose document is visible; `column` has the document's id.

@@ -137,6 +137,50 @@ func TestN8N_TheTreeOfAProject(t *testing.T) {
 	}
 }
 
+// D167: the credentials' test accepts a restricted key, and refuses a wrong one. With the restricted key the nodes read and write what it
+// sees, and report everything else as NOT_FOUND.
+func TestN8N_ARestrictedKey(t *testing.T) {
+	t.Parallel()
+	act := nodes(t)
+	p := proctest.New(t)
+	whole := p.Workspace(t, "restricted")
+	server := p.Start(t)
+	do := func(key string, parameters object) object {
+		t.Helper()
+		return act(t, object{"act": "execute", "server": server.URL, "key": key, "parameters": parameters})
+	}
+	made := func(got object) string {
+		t.Helper()
+		if got["error"] != nil {
+			t.Fatal(got["error"])
+		}
+		id, _ := got["returned"].([]any)[0].(object)["id"].(string)
+		return id
+	}
+	inside := made(do(whole, object{"resource": "project", "operation": "create", "name": "Inside"}))
+	outside := made(do(whole, object{"resource": "project", "operation": "create", "name": "Outside"}))
+	var key struct{ Key string }
+	status, err := server.Call(whole, http.MethodPost, "/api/v1/api-keys", object{"name": "n8n",
+		"scopes": []string{"projects:read", "documents:read", "documents:write"}, "restricted_to": object{"project_ids": []string{inside}}}, &key)
+	if err != nil || status != http.StatusCreated {
+		t.Fatal(status, err)
+	}
+	for each, want := range map[string]float64{key.Key: http.StatusOK, key.Key + "x": http.StatusUnauthorized} {
+		if got := act(t, object{"act": "test", "server": server.URL, "key": each}); got["returned"] != want {
+			t.Errorf("the credentials' test returns %v, want %v", got, want)
+		}
+	}
+	made(do(key.Key, object{"resource": "document", "operation": "create", "title": "x", "fields": object{"project_id": inside}}))
+	for _, parameters := range []object{
+		{"resource": "document", "operation": "create", "title": "x", "fields": object{"project_id": outside}},
+		{"resource": "project", "operation": "get", "id": outside},
+	} {
+		if got := do(key.Key, parameters)["error"]; !strings.HasPrefix(fmt.Sprint(got), "404 ") {
+			t.Errorf("%v: %v, want 404", parameters, got)
+		}
+	}
+}
+
 // The trigger loses nothing that Sheaf held: not while n8n was away, not between unpublishing and publishing, and not by an error.
 func TestN8N_TheTriggerKeepsWhatSheafHeld(t *testing.T) {
 	t.Parallel()

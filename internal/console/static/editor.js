@@ -137,15 +137,17 @@
   const bar = form.querySelector("[data-toolbar]"), outline = form.querySelector("[data-outline]"), panes = form.querySelector(".panes");
   const buttons = () => [...bar.querySelectorAll("button")].filter((b) => b.checkVisibility());
   const rove = (to) => { for (const b of bar.querySelectorAll("button")) b.tabIndex = b === to ? 0 : -1; };
+  // fillOutline lists the headings. The editor parses a long text step by step, so the list grows until it is whole.
   const fillOutline = () => {
-    const found = text.outline().slice(0, 1000);
-    outline.replaceChildren(...found.map((h) => {
+    const { headings, whole } = text.outline();
+    outline.append(...headings.slice(outline.childElementCount, 1000).map((h) => {
       const b = Object.assign(document.createElement("button"), { type: "button", textContent: h.text || "(empty)", title: h.text, dir: "auto" });
       b.dataset.level = h.level;
       b.addEventListener("click", () => { outline.hidePopover(); show("text"); text.jump(h.at); });
       return b;
     }));
-    if (!found.length) outline.append(Object.assign(document.createElement("p"), { className: "muted", textContent: "The text has no headings yet." }));
+    if (!whole) setTimeout(() => { if (outline.matches(":popover-open")) fillOutline(); }, 50);
+    else if (!headings.length) outline.append(Object.assign(document.createElement("p"), { className: "muted", textContent: "The text has no headings yet." }));
   };
   const show = (what) => {
     panes.dataset.shows = what;
@@ -171,7 +173,7 @@
       rove(to);
       to.focus();
     });
-    outline.addEventListener("beforetoggle", (e) => { if (e.newState === "open") fillOutline(); });
+    outline.addEventListener("beforetoggle", (e) => { if (e.newState !== "open") return; outline.replaceChildren(); fillOutline(); });
     follow = text.scrollWith(pane.querySelector(".sheet"));
   }
 

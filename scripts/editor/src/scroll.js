@@ -1,40 +1,41 @@
 // The outline of the text, and the preview that scrolls with it.
-import { ensureSyntaxTree, syntaxTree } from "@codemirror/language";
+import { ensureSyntaxTree, syntaxTree, syntaxTreeAvailable } from "@codemirror/language";
 
-// headings returns the headings of the text: where each begins, its level, and its words.
-export const headings = (state) => {
+// plain returns the words of Markdown as they are read.
+const plain = (text) => text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/\\(.)|[*_`~]/g, "$1").replace(/<[^>]*>/g, "").trim();
+
+// outlineOf returns the headings of the text: where each begins, its level, and its words. Parsing a long text takes
+// several calls, 200 ms each: until `whole` is true, headings are missing at the end.
+export const outlineOf = ({ state }) => {
   const tree = ensureSyntaxTree(state, state.doc.length, 200) || syntaxTree(state), out = [];
   tree.iterate({ enter: (n) => {
     const level = /^(?:ATX|Setext)Heading([1-6])$/.exec(n.name);
     if (level) {
       const text = state.sliceDoc(n.from, Math.min(n.to, n.from + 400)).split("\n")[0].replace(/^#+\s*|\s+#+\s*$/g, "");
-      out.push({ at: n.from, level: Number(level[1]), text });
+      out.push({ at: n.from, level: Number(level[1]), text: plain(text) });
     }
     return !/Paragraph|Table|Code/.test(n.name);
   } });
-  return out;
+  return { headings: out, whole: syntaxTreeAvailable(state) };
 };
-
-// plain returns the words of Markdown as they are read.
-const plain = (text) => text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/\\(.)|[*_`~]/g, "$1").replace(/<[^>]*>/g, "").trim();
-
-export const outlineOf = (view) => headings(view.state).map((h) => ({ ...h, text: plain(h.text) }));
 
 const letters = (text) => text.replace(/[^\p{L}\p{N}]/gu, "").toLowerCase();
 
-// pairs finds the headings that text and preview both have, in order: [line, distance from the preview's top].
+// pairs finds the headings that text and preview both have, in order: [line, distance from the preview's top]. It is
+// whole if it has seen all of the text.
 const pairs = (view, pane) => {
   const top = pane.getBoundingClientRect().top - pane.scrollTop, out = [[1, 0]];
   const shown = [...pane.querySelectorAll(":is(h1, h2, h3, h4, h5, h6)")];
+  const { headings, whole } = outlineOf(view);
   let next = 0;
-  for (const h of outlineOf(view)) {
+  for (const h of headings) {
     const found = shown.findIndex((e, i) => i >= next && letters(e.textContent) === letters(h.text));
     if (found < 0) continue;
     next = found + 1;
     out.push([view.state.doc.lineAt(h.at).number, shown[found].getBoundingClientRect().top - top]);
   }
   out.push([view.state.doc.lines + 1, pane.scrollHeight]);
-  return out;
+  return { points: out, whole };
 };
 
 // between finds a value on the line through the two points around it. `from` and `to` are the indices of a pair.
@@ -49,7 +50,7 @@ const between = (points, value, from, to) => {
 // returned function must be called when the preview has changed.
 export const scrollTogether = (view, pane) => {
   const text = view.scrollDOM;
-  let leads = text, points = null, asked = false;
+  let leads = text, known = null, asked = false;
   const lead = (side) => () => { leads = side; };
   for (const side of [text, pane]) for (const type of ["pointerenter", "pointerdown", "wheel", "touchstart", "focusin", "keydown"]) {
     side.addEventListener(type, lead(side), { passive: true });
@@ -74,7 +75,8 @@ export const scrollTogether = (view, pane) => {
   const follow = () => {
     asked = false;
     if (!pane.offsetParent || !text.offsetParent || end(pane) <= 0 || end(text) <= 0) return;
-    points ||= pairs(view, pane);
+    if (!known?.whole) known = pairs(view, pane);
+    const { points } = known;
     const goes = leads === text ? pane : text;
     if (leads.scrollTop <= 1) goes.scrollTop = 0;
     else if (leads.scrollTop >= end(leads) - 1) goes.scrollTop = end(goes);
@@ -88,5 +90,5 @@ export const scrollTogether = (view, pane) => {
   };
   text.addEventListener("scroll", soon(text), { passive: true });
   pane.addEventListener("scroll", soon(pane), { passive: true });
-  return () => { points = null; soon(leads)(); };
+  return () => { known = null; soon(leads)(); };
 };

@@ -1,4 +1,4 @@
-// Compiles the nodes for n8n (SOURCE) into a folder (INTO), file by file, beside a stand-in for what they use of n8n. MODULES has TypeScript.
+// Compiles the nodes for n8n and their credentials (SOURCE) into a folder (INTO), file by file, beside a stand-in for what they use of n8n. MODULES has TypeScript.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -9,10 +9,11 @@ const write = (path, text) => {
 	mkdirSync(dirname(path), { recursive: true });
 	writeFileSync(path, text);
 };
-for (const file of readdirSync(join(SOURCE, 'nodes'), { recursive: true }).filter((name) => name.endsWith('.ts'))) {
+for (const folder of ['nodes', 'credentials']) for (const name of readdirSync(join(SOURCE, folder), { recursive: true }).filter((name) => name.endsWith('.ts'))) {
+	const file = join(folder, name);
 	const compilerOptions = { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 };
-	const { outputText } = ts.transpileModule(readFileSync(join(SOURCE, 'nodes', file), 'utf8'), { compilerOptions });
-	write(join(INTO, 'nodes', file.replace(/\.ts$/, '.js')), outputText);
+	const { outputText } = ts.transpileModule(readFileSync(join(SOURCE, file), 'utf8'), { compilerOptions });
+	write(join(INTO, file.replace(/\.ts$/, '.js')), outputText);
 }
 write(
 	join(INTO, 'node_modules', 'n8n-workflow', 'index.js'),

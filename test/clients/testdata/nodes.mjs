@@ -37,7 +37,14 @@ const context = {
 const { Sheaf } = require(`${process.env.NODES}/nodes/Sheaf/Sheaf.node.js`);
 const { SheafTrigger } = require(`${process.env.NODES}/nodes/SheafTrigger/SheafTrigger.node.js`);
 const { instant } = require(`${process.env.NODES}/nodes/Sheaf/time.js`);
+const { SheafApi } = require(`${process.env.NODES}/credentials/SheafApi.credentials.js`);
+const filled = (text) => text.replace(/^=/, '').replace(/{{\$credentials\.(\w+)}}/g, (_, name) => ({ server: task.server, apiKey: task.key })[name]);
 const acts = {
+	test: async () => {
+		const { authenticate, test } = new SheafApi(), { baseURL, url } = test.request;
+		const headers = Object.fromEntries(Object.entries(authenticate.properties.headers).map(([name, value]) => [name, filled(value)]));
+		return (await fetch(filled(baseURL) + url, { headers })).status;
+	},
 	instants: () => task.values.map(([value, zone]) => instant(value, zone)),
 	execute: async () => (await new Sheaf().execute.call(context))[0].map(({ json }) => json),
 	checkExists: () => new SheafTrigger().webhookMethods.default.checkExists.call(context),
