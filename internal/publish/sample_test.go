@@ -55,7 +55,7 @@ func TestSample_IsAPageOfAShare(t *testing.T) {
 			t.Fatal("the page has no style sheet")
 		}
 		got := httptest.NewRecorder()
-		front.New(front.Config{Log: slog.New(slog.DiscardHandler), Now: time.Now}, front.Mount{Edge: p, Paths: publish.Paths}).ServeHTTP(got, httptest.NewRequest(http.MethodGet, sheet[1], nil))
+		front.New(front.Config{Log: slog.New(slog.DiscardHandler), Now: time.Now}, front.Mount{Edge: p, Paths: []string{"/", "/s/", "/share-assets/"}}).ServeHTTP(got, httptest.NewRequest(http.MethodGet, sheet[1], nil))
 		if css, _ := io.ReadAll(got.Body); got.Code != http.StatusOK || !strings.Contains(string(css), ".masthead") {
 			t.Errorf("its style sheet %s: %d", sheet[1], got.Code)
 		}

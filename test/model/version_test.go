@@ -61,7 +61,7 @@ func (t *thing) content() string { return t.versions[len(t.versions)-1].content 
 
 // keep notes the version that the document has now.
 func (t *thing) keep(content string, by *key) {
-	shown := record{"user_id": "{u1}", "key_id": by.id, "created_at": stamp(t.updated)}
+	shown := record{"user_id": "{u1}", "key_id": by.id, "created_at": stamp(t.updated), "restored_version": nil}
 	for _, name := range []string{"version", "title", "content_bytes", "content_sha256"} {
 		shown[name] = t.own[name]
 	}
@@ -143,7 +143,11 @@ func (m *model) restoreVersion(c *call) answer {
 	case !d.matches(c.request.match):
 		return stale
 	}
+	number, before := v.shown["version"], len(d.versions)
 	m.rewrite(d, record{"title": v.shown["title"], "content": v.content}, c.key)
+	if len(d.versions) > before {
+		d.versions[before].shown["restored_version"] = number
+	}
 	return resource(200, d, m.show("document", d))
 }
 
