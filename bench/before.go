@@ -17,10 +17,10 @@ const (
 	requestsOfTurn = 256
 )
 
-// compareWith lets another build of Sheaf and this one do the same work in turns: documents are
-// created, then read, then listed. It prints the processor time of a request of each, with what is
-// done after it, such as indexing. Both begin with an empty store and hold equally many documents in
-// every turn.
+// compareWith runs the same work in turns on the build of Sheaf at `before` and on this one: it creates
+// documents, then reads them, then lists them. For each build it prints the processor time per request,
+// including work after the answer, such as indexing. Both builds begin with an empty store and have the
+// same number of documents in every turn.
 func (b *bench) compareWith(before string) error {
 	if err := b.prepare(); err != nil {
 		return err
@@ -130,10 +130,10 @@ func createsOf(o owner) [][]byte {
 	return slices.Repeat([][]byte{one}, requestsOfTurn)
 }
 
-// getsOf returns the requests of one turn: every eighth changes the project, which empties the caches, and the others read it.
+// getsOf returns the requests of one turn: each eighth request changes the project, which empties the caches; the others read it.
 func getsOf(o owner) [][]byte { return readsOf(o, sheafAPI.get(o, o.Projects[0])) }
 
-// listsOf returns the requests of one turn: every eighth changes the project, and the others list documents.
+// listsOf returns the requests of one turn: each eighth request changes the project; the others list its documents.
 func listsOf(o owner) [][]byte {
 	return readsOf(o, raw("GET", "/api/v1/documents?limit=50&project_id="+o.Projects[0], o, ""))
 }

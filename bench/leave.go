@@ -14,8 +14,8 @@ import (
 // leaving is the number of documents of the workspace that is deleted.
 const leaving = 100_000
 
-// leave measures what another tenant's writes wait for while a workspace of 100,000 documents is deleted with --delete-after 0,
-// beside the running server, which removes the data within a minute. It does so once for each engine: a removal takes minutes.
+// leave measures how long another tenant's writes wait while the running server removes a workspace of 100,000 documents, which
+// `sheaf workspace delete --delete-after 0` has deleted. It measures once per engine, because a removal takes minutes.
 func (b *bench) leave() error {
 	servers, end, err := b.onBoth("leave", size{2, 1, 0})
 	if err != nil {
@@ -40,7 +40,7 @@ func (b *bench) leaveOn(c *contender) error {
 	if err := c.indexed(o); err != nil {
 		return err
 	}
-	if _, err := b.generate(writes); err != nil { // what was written for the seed is still on its way into the file
+	if _, err := b.generate(writes); err != nil { // not measured: the seed's writes are still being copied into the file
 		return err
 	}
 	r := b.begin(row{Work: "another tenant's longest write", Group: "growth", Conns: 1, Unit: "ms", Note: "while a workspace of 100,000 documents is removed; " + c.name})
@@ -90,7 +90,7 @@ func (b *bench) leaveOn(c *contender) error {
 // deleteWorkspace runs sheaf workspace delete beside the server.
 func (b *bench) deleteWorkspace(c *contender, id sheaf.WorkspaceID) error {
 	args := []string{"workspace", "delete", string(id), "--delete-after", "0", "--data", c.options.Folder}
-	if c.options.DatabaseURL != "" { // after 0 s the command would remove the data itself, and not the server
+	if c.options.DatabaseURL != "" { // with 0 the command would remove the data itself, instead of the server
 		args = []string{"workspace", "delete", string(id), "--delete-after", "1ms", "--data", b.dir, "--database-url", c.options.DatabaseURL}
 	}
 	cmd := exec.Command(b.program, args...)

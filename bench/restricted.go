@@ -106,7 +106,7 @@ func (b *bench) readCold(r *row, c *contender, name string, who, writer owner, q
 	return nil
 }
 
-// restrictedKey makes a key that sees only that.
+// restrictedKey makes a key that is restricted to the record `to`.
 func (c *contender) restrictedKey(o owner, to string) (owner, error) {
 	var key struct{ Key string }
 	err := c.process.call(o, "POST", "/api/v1/api-keys", `{"name":"restricted","scopes":["projects:read","documents:read","events:read"],"restricted_to":`+to+`}`, &key)

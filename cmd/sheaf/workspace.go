@@ -15,7 +15,7 @@ type workspaceFlag struct {
 	Workspace string `placeholder:"ID|NAME" complete:"workspaces" help:"Id or name of the workspace; not needed if there is only one."`
 }
 
-// find returns the workspace of the flag, or the only one that is not deleted.
+// find returns the workspace that the flag names. Without the flag it returns the only workspace that is not deleted.
 func (f workspaceFlag) find(ctx context.Context, op app.Operator) (sheaf.WorkspaceID, error) {
 	if f.Workspace != "" {
 		return findWorkspace(ctx, op, f.Workspace)

@@ -76,7 +76,7 @@ func (c Caller) sight() store.Sight {
 }
 
 // May reports whether the caller has the scope. A key has the scopes that it was granted, a member
-// those of the role. A restricted member has those of them that go with a restriction.
+// those of the role. A restricted member has only those of the role that a restriction allows.
 func (c Caller) May(s sheaf.Scope) bool {
 	switch {
 	case c.Role == "":
@@ -125,7 +125,7 @@ func scope(all ...sheaf.Scope) need {
 	}
 }
 
-// whole requires the scope, and a caller who sees the whole workspace.
+// whole requires the scope, and a caller without a restriction.
 func whole(s sheaf.Scope) need {
 	return func(c Caller) error {
 		if err := c.Authorize(s); err != nil || c.Restriction() == nil {
@@ -135,7 +135,7 @@ func whole(s sheaf.Scope) need {
 	}
 }
 
-// errPart is the refusal of what belongs to the whole workspace.
+// errPart returns the Forbidden for a restricted caller who asks for what belongs to the whole workspace.
 func errPart(to *sheaf.Restriction) error {
 	return sheaf.Forbiddenf("you are restricted to %s, and this belongs to the whole workspace: ask an owner to do it, or to lift the restriction", to.Phrase())
 }

@@ -122,8 +122,8 @@ func (w *work) isElsewhere(id string) error {
 }
 
 // FollowEvents returns the position from which to follow the log: after the event f.After, or
-// NotFound if the log does not have it. Without f.After and f.Since it returns the end of the log, for a
-// restricted caller that of the restriction's log.
+// NotFound if the log does not have it. Without f.After and f.Since it returns the end of the log. A
+// restricted caller follows the restriction's log.
 func (a *App) FollowEvents(ctx context.Context, c Caller, f sheaf.EventFilter) (int64, error) {
 	return read(ctx, a, c, scope(sheaf.EventsRead), func(r *store.Reader) (int64, error) {
 		if f.After != "" || f.Since != nil {

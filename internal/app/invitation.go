@@ -25,9 +25,9 @@ type NewInvitation struct {
 
 // Invite creates a one-time link for joining the workspace. It replaces an older one for the same
 // e-mail. No mail is sent. restrictTo limits the person to these records; nil: the whole workspace.
-// Invite returns Invalid for a text that is no e-mail address, and for a restriction that does not go
-// with the role. It returns NotFound for unknown records of the restriction, and Conflict for a
-// personal workspace, for a member, or if maxInvitations to others are open.
+// Invite returns Invalid if `email` is no e-mail address or the role allows no restriction. It returns
+// NotFound for unknown records of the restriction. It returns Conflict for a personal workspace, for a
+// member, or if maxInvitations to others are open.
 func (a *App) Invite(ctx context.Context, c Caller, email string, role sheaf.Role, restrictTo *RestrictTo) (NewInvitation, error) {
 	fault := checkInvite(email, role, restrictTo)
 	return write(ctx, a, c, owner, fault, func(w *work) (NewInvitation, error) {
@@ -58,7 +58,7 @@ func (w *work) invite(email string, role sheaf.Role, restrictTo *RestrictTo) (Ne
 	if err := w.InsertInvitation(w.ws.ID, i, tokenHash(token)); err != nil {
 		return NewInvitation{}, err
 	}
-	return NewInvitation{i, token}, w.endRestrictions() // of an invitation that this one replaces
+	return NewInvitation{i, token}, w.endRestrictions() // the replaced invitation may have had one
 }
 
 // mayInvite returns Conflict if no one, or not this person, can be invited.

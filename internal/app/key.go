@@ -184,8 +184,8 @@ func (a *App) RotateKey(ctx context.Context, c Caller, id sheaf.KeyID, grace tim
 	})
 }
 
-// checkRotation returns Forbidden unless the caller could create a key like k. Nobody can create a key
-// that acts in the name of another user.
+// checkRotation returns Forbidden unless the caller could create a key like k. No caller can create a
+// key that acts in the name of another user.
 func checkRotation(c Caller, k sheaf.Key) error {
 	if !c.MayRotate(k) {
 		return sheaf.Forbiddenf("the key to rotate acts in the name of another user, who alone can rotate it: revoke it, and let them create a new one")

@@ -38,8 +38,8 @@ func deletionFields(w *sheaf.Workspace, o *sheaf.Object) {
 }
 
 // DeleteWorkspace makes a workspace unreachable at once, and has it removed after `after`. It returns
-// NotFound for an unknown workspace, and Conflict for a deleted one, unless its time is over and
-// `after` is 0: then the caller may go on with the removal.
+// NotFound for an unknown workspace, and Conflict for a deleted one. If that one may be removed by now
+// and `after` is 0, there is no error: the caller may continue the removal.
 func (o Operator) DeleteWorkspace(ctx context.Context, id sheaf.WorkspaceID, after time.Duration) (LeavingWorkspace, error) {
 	if after < 0 {
 		return LeavingWorkspace{}, sheaf.InvalidField("delete-after", "--delete-after is how long the workspace can be brought back: it must not be negative")
@@ -56,7 +56,7 @@ func (o Operator) DeleteWorkspace(ctx context.Context, id sheaf.WorkspaceID, aft
 }
 
 // deletedAgain returns Conflict for the deletion of a workspace that is deleted already. It returns nil
-// if the deletion asks for what is due anyway: the removal at once.
+// if the workspace may be removed by now and the deletion asks for the removal at once.
 func deletedAgain(ws sheaf.Workspace, now time.Time, after time.Duration) error {
 	switch due := ws.Removing || !ws.EndsAt.After(now); {
 	case due && after == 0:
@@ -68,7 +68,7 @@ func deletedAgain(ws sheaf.Workspace, now time.Time, after time.Duration) error 
 		ws.ID, ws.EndsAt.Format(time.RFC3339))
 }
 
-// UndeleteWorkspace brings a deleted workspace back with everything of it. It returns Conflict if the
+// UndeleteWorkspace brings back a deleted workspace with all its data. It returns Conflict if the
 // workspace is not deleted, or if its removal has begun.
 func (o Operator) UndeleteWorkspace(ctx context.Context, id sheaf.WorkspaceID) (LeavingWorkspace, error) {
 	out, err := operateDeleted(ctx, o, id, func(tx *store.Tx, ws sheaf.Workspace) (out LeavingWorkspace, err error) {
@@ -85,8 +85,8 @@ func (o Operator) UndeleteWorkspace(ctx context.Context, id sheaf.WorkspaceID) (
 	return out, forOperator(err, "workspace", string(id), "it never was, or is removed; sheaf workspace list shows them all")
 }
 
-// RemoveWorkspaces removes the deleted workspaces whose time is over at `now`. If one fails, such as for
-// a bucket that cannot be reached, the others are still removed, and it is continued the next time.
+// RemoveWorkspaces removes the deleted workspaces whose time is over at `now`. If one removal fails, for
+// example because a bucket cannot be reached, the others still run. The next call continues it.
 func (o Operator) RemoveWorkspaces(ctx context.Context, now time.Time) error {
 	ended, err := readUnasked(ctx, o.app, func(r *store.Reader) ([]sheaf.WorkspaceID, error) {
 		return r.EndedWorkspaces(now, removedAtOnce)
@@ -153,7 +153,7 @@ func (o Operator) leaving(ctx context.Context, id sheaf.WorkspaceID, act func(tx
 	return did, err
 }
 
-// removeMediaOf removes the bytes of all media of a workspace and of its unfinished uploads.
+// removeMediaOf removes the bytes of a workspace's media and unfinished uploads.
 func (a *App) removeMediaOf(ctx context.Context, id sheaf.WorkspaceID) error {
 	if a.media == nil {
 		return nil

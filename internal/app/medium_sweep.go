@@ -146,7 +146,7 @@ func (o Operator) RemoveStrayBytes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if removed { // an upload was still writing when the workspace was removed
+		if removed { // an upload has written bytes after the removal of the workspace
 			return o.app.removeMediaOf(ctx, sheaf.WorkspaceID(id))
 		}
 		return o.app.media.List(ctx, ws, func(key media.Key, size int64) error {

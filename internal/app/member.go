@@ -41,8 +41,8 @@ func (a *App) Erased(ctx context.Context, c Caller, ids []sheaf.UserID) (map[she
 // SetRole changes a member's role. It also ends what the member created and may no longer create:
 // the invitations of someone who is no longer an owner, and the keys of someone who becomes an
 // editor or a member, unless they belong to the workspace. It returns NotFound for a user who is not a
-// member. It returns Conflict if the workspace would have no owner, and for a restricted member if the
-// role sees the whole workspace: the restriction must be lifted first.
+// member. It returns Conflict if the workspace would have no owner, or if the member is restricted and
+// the role allows no restriction: an owner must lift the restriction first.
 func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.Role, was sheaf.Opt[sheaf.Role]) error {
 	return do(ctx, a, c, owner, nil, func(w *work) error {
 		now, to, err := w.Rights(w.ws.ID, u)
@@ -68,11 +68,11 @@ func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.
 	})
 }
 
-// Restrict limits a member to these records; nil lifts the restriction. It revokes the keys of a member
-// who becomes restricted, unless they belong to the workspace: they may reach beyond it. It returns
-// Invalid for a restriction that names nothing, too much, or that does not go with the member's role.
-// It returns NotFound for a user who is not a member and for unknown records. `was` is the stored form
-// of the restriction that the caller has seen.
+// Restrict limits a member to these records; nil lifts the restriction. A restriction revokes the
+// member's keys, because they may reach beyond it; keys of the workspace stay. It returns Invalid for a
+// restriction that names no records or too many, or that the member's role does not allow. It returns
+// NotFound for a user who is not a member and for unknown records. `was` is the stored form of the
+// restriction that the caller has seen.
 func (a *App) Restrict(ctx context.Context, c Caller, u sheaf.UserID, restrictTo *RestrictTo, was sheaf.Opt[string]) error {
 	return do(ctx, a, c, owner, nil, func(w *work) error {
 		role, before, err := w.Rights(w.ws.ID, u)

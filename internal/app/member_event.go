@@ -7,13 +7,13 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// noteMember stores what the caller did to a member, in the transaction that does it.
+// noteMember stores what the caller did to a member, in the transaction of that change.
 func (w *work) noteMember(kind sheaf.MemberEventKind, u sheaf.UserID, role, was sheaf.Role) error {
 	by := w.caller.User
 	return w.AddMemberEvent(w.ws.ID, sheaf.MemberEvent{Kind: kind, User: u, By: &by, Role: role, Was: was, At: w.now})
 }
 
-// noteRole stores that the caller gave a member another role. The same role is no event.
+// noteRole stores that the caller gave a member another role. If the role is the same, it stores nothing.
 func (w *work) noteRole(u sheaf.UserID, role, was sheaf.Role) error {
 	if role == was {
 		return nil
@@ -43,9 +43,9 @@ func memberWho(s sheaf.Scope) need {
 	}
 }
 
-// MemberEvents returns the changes of members of the caller's workspace, newest first. Members who may
-// read the log of events may read it, but only owners get the names of people who are members no longer. A
-// caller who is restricted gets only what they did or what was done to them.
+// MemberEvents returns the member events of the caller's workspace, newest first. Members who may read
+// the log of events may read them, but only owners get the names of former members. A restricted caller
+// gets only the member events that they caused or that concern them.
 func (a *App) MemberEvents(ctx context.Context, c Caller, f sheaf.MemberEventFilter) ([]sheaf.MemberEvent, error) {
 	return read(ctx, a, c, memberWho(sheaf.EventsRead), func(r *store.Reader) ([]sheaf.MemberEvent, error) {
 		if c.Restriction() != nil {

@@ -34,7 +34,7 @@ func (a *App) AddMinute(ctx context.Context, at time.Time, by map[sheaf.Workspac
 }
 
 // Minutes returns the counts of all nodes since `since`, oldest first. Minutes without counts are
-// left out. They count what happens in the whole workspace, so a restricted caller gets Forbidden.
+// left out. The counts are of the whole workspace, so a restricted caller gets Forbidden.
 func (a *App) Minutes(ctx context.Context, c Caller, since time.Time) ([]sheaf.Minute, error) {
 	return read(ctx, a, c, whole(sheaf.EventsRead), func(r *store.Reader) ([]sheaf.Minute, error) { return r.Minutes(c.Workspace, since) })
 }

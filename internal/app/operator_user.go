@@ -23,7 +23,7 @@ func (o Operator) SetPassword(ctx context.Context, email, password string) (shea
 	err = o.app.writeUnasked(ctx, func(tx *store.Tx) error {
 		u, err := tx.UserByEmail(email)
 		if err == nil {
-			u, err = tx.LockUser(u.ID) // as it is once nobody else changes it
+			u, err = tx.LockUser(u.ID) // reads it again, now that no other transaction can change it
 		}
 		if err == nil && u.ErasedAt != nil {
 			err = sheaf.Missing("user")

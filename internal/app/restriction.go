@@ -169,8 +169,8 @@ type RestrictTo struct {
 	Folders  []sheaf.FolderID
 }
 
-// checkPerson returns Invalid if a person with the role cannot be restricted to these records, because
-// of the role, or because they are none or too many.
+// checkPerson returns Invalid if the role allows no restriction, or if the restriction names no records
+// or too many.
 func (to *RestrictTo) checkPerson(role sheaf.Role) error {
 	if to == nil {
 		return nil

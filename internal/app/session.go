@@ -138,7 +138,7 @@ func (a *App) openSession(tx *store.Tx, u sheaf.User) (NewSession, error) {
 type Session struct {
 	User        sheaf.User
 	Memberships []sheaf.Membership
-	Leaving     []sheaf.Membership // in workspaces that the operator has deleted and whose data is not all removed
+	Leaving     []sheaf.Membership // in workspaces that the operator has deleted, until all data is removed
 	token       string             // the session's token
 }
 
@@ -196,8 +196,8 @@ func NewVisit(token string, ws sheaf.WorkspaceID, within *sheaf.Restriction) Vis
 	return v
 }
 
-// EndedVisits returns those of the open pages whose session has ended, or whose user is no member of
-// the workspace any more or is restricted otherwise. One query asks for all of them. An open page keeps its session in use.
+// EndedVisits returns the open pages whose session has ended, or whose user has left the workspace or got
+// another restriction. It reads all sessions in one query. An open page keeps its session in use.
 func (a *App) EndedVisits(ctx context.Context, open []Visit) ([]Visit, error) {
 	now := a.now()
 	found, err := readUnasked(ctx, a, func(r *store.Reader) (map[Visit]store.Session, error) { return r.Visits(open) })
@@ -271,7 +271,7 @@ func ended(s store.Session, now time.Time) bool {
 	return !now.Before(s.ExpiresAt) || now.Sub(s.SeenAt) >= sessionIdle
 }
 
-// withoutDeleted divides the memberships into those in workspaces that are not deleted, and the others.
+// withoutDeleted splits the memberships: `living` are in workspaces that are not deleted, `leaving` in deleted ones.
 func withoutDeleted(every []sheaf.Membership) (living, leaving []sheaf.Membership) {
 	for _, m := range every {
 		if m.Workspace.IsDeleted() {
@@ -293,7 +293,7 @@ func (s Session) LeavingFrom(ws sheaf.WorkspaceID) (w sheaf.Workspace, found boo
 }
 
 // Caller returns the person as a caller in one of their workspaces. For any other workspace, and for
-// a deleted one, it returns NotFound, as if that did not exist.
+// a deleted one, it returns NotFound, as for an unknown workspace.
 func (s Session) Caller(ws sheaf.WorkspaceID) (Caller, sheaf.Membership, error) {
 	i := slices.IndexFunc(s.Memberships, func(m sheaf.Membership) bool { return m.Workspace.ID == ws })
 	if i < 0 {

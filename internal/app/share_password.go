@@ -129,8 +129,8 @@ func inWordsOfShares(err error, busy string) error {
 }
 
 // Unlocked reports whether a token of UnlockShare opens the share now. A share without a password
-// is always open. An imported share whose password is not set yet never is: anybody could sign a token
-// with the text that stands for its hash.
+// is always open. An imported share whose password is not set yet is never open: its hash is a known
+// placeholder, with which any visitor could sign a token.
 func (a *App) Unlocked(s sheaf.Shared, token string) bool {
 	switch s.PasswordHash {
 	case "":

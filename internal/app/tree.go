@@ -27,7 +27,7 @@ type Level struct {
 
 // Tree is what a reader sees of the folders: the root level, and the contents of open folders. A
 // workspace may have thousands of folders and projects, so only a part is read. For a restricted reader
-// the root level has the folders and projects that are in no folder that the reader sees.
+// the root level has the visible folders and projects that are in no visible folder.
 type Tree struct {
 	Projects, Brandings Level                     // the root level of each type
 	In                  map[sheaf.FolderID]*Level // contents of the open folders

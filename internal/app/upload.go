@@ -106,8 +106,8 @@ func (a *App) Upload(ctx context.Context, c Caller, id sheaf.MediumID) (sheaf.Up
 	return u, err
 }
 
-// seesUpload returns NotFound if a restricted caller does not see the upload. It comes before the
-// turn, because a request that takes its turn interrupts another one.
+// seesUpload returns NotFound if a restricted caller does not see the upload. Call it before the request
+// takes its turn, because taking a turn interrupts another request.
 func (a *App) seesUpload(ctx context.Context, c Caller, id sheaf.MediumID) error {
 	if c.Restriction() == nil {
 		return nil
@@ -361,7 +361,7 @@ func (a *App) publishUpload(ctx context.Context, c Caller, m sheaf.Medium) error
 		if err != nil {
 			return err
 		}
-		if w.restricted() { // it must still see the document
+		if w.restricted() { // the caller must still see the document
 			if err := w.documentExists(now.DocumentID); err != nil {
 				return err
 			}

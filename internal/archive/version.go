@@ -64,7 +64,7 @@ func readPresent(f *strict.Fields) *app.ImportVersion {
 	return &v
 }
 
-// readRestored reads which earlier version a version restored; nil where it restored none.
+// readRestored reads the number of the earlier version that a version restored; nil if it restored none.
 func readRestored(f *strict.Fields) *int64 {
 	return f.Int("restored_version", 1, sheaf.MaxNumber).Pointer()
 }

@@ -66,8 +66,8 @@ func (p activityPage) With(changes ...any) string {
 }
 
 // activity answers GET /w/{workspace}/activity: the log of events with the changes of members, newest
-// first, and the charts. The log knows ids only, so for a name the page lists the records of that name
-// to choose from.
+// first, and the charts. Events have only ids, so if the filter is a name, the page lists the records
+// of that name to choose from.
 func (c *Console) activity(v *visit) error {
 	q := v.r.URL.Query()
 	p := activityPage{Resource: strings.TrimSpace(q.Get("resource"))}
@@ -104,7 +104,7 @@ func (c *Console) activity(v *visit) error {
 	return v.show(http.StatusOK, "activity", p)
 }
 
-// choosePerson returns the members to filter by, by name. Somebody who is chosen and no member is one of them.
+// choosePerson returns the members to filter by, sorted by name. It adds the chosen person if they are no longer a member.
 func (v *visit) choosePerson(chosen sheaf.UserID) (out []personChoice, err error) {
 	names, err := v.people(chosen)
 	if err != nil {
@@ -122,8 +122,8 @@ func (v *visit) choosePerson(chosen sheaf.UserID) (out []personChoice, err error
 	return out, nil
 }
 
-// fillActivity reads a page of events about a record, or about all if `of` is empty. Unless a type or a record is asked for,
-// the changes of members from the time of these events stand among them.
+// fillActivity reads a page of events about the record `of`, or about all records if it is empty. Without a filter by type or
+// record, it also shows the member events from the time of these events.
 func (v *visit) fillActivity(p *activityPage, of string) error {
 	ctx, a, from := v.r.Context(), v.console.app, v.offset("from")
 	about := sheaf.MemberEventFilter{Person: p.Person, Limit: sheaf.MemberEventsKept}
@@ -139,7 +139,7 @@ func (v *visit) fillActivity(p *activityPage, of string) error {
 		p.Entries, err = v.memberEntries(changes)
 		return err
 	}
-	// The event before the page tells until when the changes of members are on this page.
+	// The page shows only member events that are older than the last event of the page before.
 	before := min(from, 1)
 	page, err := a.Events(ctx, v.caller, sheaf.EventFilter{Type: p.Type, Resource: of, Person: p.Person,
 		Paging: sheaf.Paging{Limit: sheaf.DefaultLimit + before, Offset: from - before, Desc: true}})

@@ -59,8 +59,8 @@ type brandingPreview struct {
 // brandingFace is one of the frames.
 type brandingFace struct{ Scheme, Address string }
 
-// previewOf returns the preview of a branding, which need not be stored. It lets this page show it in
-// frames.
+// previewOf returns the preview of a branding, which need not be stored. It also allows the current
+// page to show frames.
 func (v *visit) previewOf(b sheaf.Branding) (p brandingPreview) {
 	if v.console.Sample == nil {
 		return p
@@ -78,9 +78,8 @@ func (v *visit) previewOf(b sheaf.Branding) (p brandingPreview) {
 	return p
 }
 
-// sampleBranding answers GET /w/{workspace}/brandings/sample: a page of a share with a text of its own,
-// in the branding of the parameters, for a frame of the editor. A value that no branding can have is
-// as if it was not there: the form says what is wrong with it.
+// sampleBranding answers GET /w/{workspace}/brandings/sample: a sample share page in the branding that
+// the parameters describe, for a frame of the editor. It ignores invalid values: the form reports them.
 func (c *Console) sampleBranding(v *visit) error {
 	if c.Sample == nil {
 		return sheaf.Missing("preview")

@@ -13,7 +13,7 @@ type entry struct {
 	sheaf.Event
 	Who, Did, What string
 	Key            string          // the API key that was used; empty for none
-	Member         bool            // it tells of a change of a member, and is no event of the log
+	Member         bool            // it is a member event, which is not in the log
 	Then           string          // how the sentence ends, after What
 	shows          sheaf.Shareable // for a share: the kind and the id of what it shows
 	shownID        string

@@ -130,7 +130,7 @@ func (c *Console) follow(v *visit) error {
 	if err != nil {
 		return err
 	}
-	since, known := time.Time{}, false // when the page was made; its stream's address says it
+	since, known := time.Time{}, false // when the page was made, from the address of its stream
 	if made, err := strconv.ParseInt(v.r.URL.Query().Get("since"), 10, 64); err == nil {
 		since, known = time.UnixMilli(made), true
 	}
@@ -172,8 +172,8 @@ func (c *Console) follow(v *visit) error {
 	return nil
 }
 
-// eventsSince reports whether there may be events that the person sees and that came after a page was
-// made. For a restricted person it asks the log of the restriction: a sign would tell that something
+// eventsSince reports whether the person may see events from after `made`, when the page was made. For
+// a restricted person it reads the restriction's log, because a sign would reveal that something
 // happened outside.
 func (v *visit) eventsSince(made time.Time) (bool, error) {
 	if v.seesAll() {

@@ -58,7 +58,7 @@ const (
 	SignMinutes    Sign = "minutes"    // the counts for the charts were stored
 )
 
-// signAnew tells a page to load itself anew: its person was restricted otherwise since it was made.
+// signAnew tells a page to reload: the person's restriction has changed since the page was made.
 const signAnew = "anew"
 
 // live wakes the open pages of the workspaces in which something changed.

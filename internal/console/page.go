@@ -77,11 +77,11 @@ func (p page) Owner() bool { return p.Member.Role == sheaf.Owner }
 // Restricted reports whether the person sees only a part of the workspace.
 func (p page) Restricted() bool { return p.Member.RestrictedTo != nil }
 
-// Within returns a mark of what the person sees. It is the same as long as that does not change, and
-// empty for the whole workspace.
+// Within returns a mark of the person's restriction. The mark changes with the restriction. It is empty
+// for the whole workspace.
 func (p page) Within() string { return markOf(p.Member.RestrictedTo) }
 
-// markOf returns the mark of a restriction. It tells nothing that its person does not know.
+// markOf returns the mark of a restriction: a short hash, which reveals only what its person knows.
 func markOf(to *sheaf.Restriction) string {
 	if to == nil {
 		return ""
@@ -410,8 +410,8 @@ const (
 // If the page shows `title` above the text and the text begins with it, the text is rendered without
 // that heading, and its id is returned for the title.
 //
-// The media that the text of the document `of` names are read with that document, because a restricted
-// person may not see the one that they belong to.
+// The addresses of media name the document `of`, whose text this is: a restricted person may not see
+// the document that a medium belongs to.
 func (v *visit) renderText(text, title string, of sheaf.DocumentID) (_ template.HTML, id string, _ error) {
 	page, err := v.console.Render.Page(v.AwaitTurn, text)
 	if err != nil {

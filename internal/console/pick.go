@@ -13,7 +13,7 @@ import (
 type pick struct {
 	Name    string // of the form's field
 	None    string // the text of the empty choice; empty for none
-	Must    bool   // the empty choice is none: one of the records must be chosen
+	Must    bool   // the empty choice is invalid: one of the records must be chosen
 	Query   string // the search that found the options
 	More    bool   // there are more records, which a search finds
 	Find    string // the address where a script searches; q is the query, now the current choice
@@ -76,8 +76,8 @@ func (v *visit) anyProject(now sheaf.ProjectID, query string) (pick, error) {
 	return out, err
 }
 
-// mustChoose replaces the empty choice for a restricted person, who may put nothing outside of what
-// they see.
+// mustChoose replaces the empty choice by `text` for a restricted person: the place that it stands
+// for is outside of what they see.
 func (v *visit) mustChoose(p *pick, text string) {
 	if !v.restricted() {
 		return
@@ -273,7 +273,7 @@ func places(all []sheaf.Folder, without, here sheaf.FolderID) (out []option) {
 	for _, f := range all {
 		in := placeOf(f.ParentID)
 		if !known[in] {
-			in = "" // a restricted person sees the folder, and not the one that it is in
+			in = "" // a restricted person may not see the parent folder
 		}
 		inside[in] = append(inside[in], f)
 	}

@@ -9,9 +9,9 @@ import (
 )
 
 // The reach of a key or of a person is the whole workspace, or some projects and folders. The forms
-// share one choice (the template "reach"): checkboxes for the records that are chosen and for those
-// that a search found. The search sends the whole form, so it needs no script, and what was typed and
-// ticked stays.
+// share one choice (the template "reach"): checkboxes for the chosen records and for the records that a
+// search found. The search submits the whole form. So it needs no script, and the form keeps what was
+// typed and ticked.
 
 // reach is the choice of a form.
 type reach struct {
@@ -46,7 +46,7 @@ func (r reachItem) Icon() string {
 // reachFound is the number of projects, and of folders, that a search shows.
 const reachFound = 20
 
-// newReach returns the choice of a form that is shown first. `to` is what is stored.
+// newReach returns the choice for a form that was not sent yet. `to` is the stored restriction.
 func (v *visit) newReach(to *sheaf.Restriction) (r reach, err error) {
 	r.Part = to != nil
 	if to != nil {
@@ -59,7 +59,7 @@ func (v *visit) newReach(to *sheaf.Restriction) (r reach, err error) {
 }
 
 // readReach reads the choice from the form, and returns the request for it. If the form was sent only
-// to search, Searched is set: the person pressed Find, or Enter in the field of the search.
+// to search, Searched is set: the person pressed Find, or Enter in the search field.
 func (v *visit) readReach() (r reach, to *app.RestrictTo, err error) {
 	r.Part, r.Query = v.field("reach") == "part", strings.TrimSpace(v.field("find-reach"))
 	r.Searched = v.field("find") == "reach" || r.Query != "" && r.Query != v.field("found-reach")
@@ -87,7 +87,7 @@ func (v *visit) readReach() (r reach, to *app.RestrictTo, err error) {
 	return r, to, nil
 }
 
-// check returns Invalid if the choice is of some records and none is ticked.
+// check returns Invalid if the choice is "some projects and folders" and none is ticked.
 func (r reach) check() error {
 	if r.Part && len(r.Chosen) == 0 {
 		return sheaf.InvalidField("restricted_to", "restricted_to: tick at least one project or folder, or choose the whole workspace")

@@ -44,8 +44,8 @@ func (c *Console) closeSteps(v *visit) error {
 	return v.done(v.at("projects"))
 }
 
-// firstSteps returns the first steps that the person may do, and which of them are done. A person
-// who may not change anything, is restricted, or has closed the steps, gets none.
+// firstSteps returns the first steps that the person may do, and which of them are done. There are none
+// for a person who may change nothing, is restricted, or has closed the steps.
 func (v *visit) firstSteps() (steps, error) {
 	if !v.caller.May(sheaf.ProjectsWrite) || v.restricted() {
 		return nil, nil

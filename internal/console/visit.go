@@ -54,14 +54,14 @@ func (v *visit) identify() (err error) {
 var errSignedOut = &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: "Sign in to see this page."}
 
 // openWorkspace sets the caller for the workspace in the path, and counts the request there. It
-// returns NotFound for a workspace of others and for a deleted one.
+// returns NotFound for a deleted workspace, and if the person is no member.
 func (v *visit) openWorkspace() (err error) {
 	id, ok := sheaf.ParseUUID(v.r.PathValue("workspace"))
 	if !ok {
 		return sheaf.Missing("workspace")
 	}
 	if ws, leaves := v.session.LeavingFrom(sheaf.WorkspaceID(id)); leaves {
-		v.leaving = &ws // fail shows its page
+		v.leaving = &ws // fail shows the page that says so
 	}
 	if v.caller, v.member, err = v.session.Caller(sheaf.WorkspaceID(id)); err != nil {
 		return err

@@ -75,7 +75,7 @@ func (v *visit) settingsPage() (settingsPage, error) {
 	p.PlanBasis = basis{Was: []field{planField(v.member.Workspace.Plan)}}
 	p.BrandingBasis = basis{Was: []field{brandingField(p.Default, p.Brandings)}}
 	if v.restricted() {
-		return p, nil // only owners change the plan, and a restricted person is none
+		return p, nil // only owners change the plan, and owners are never restricted
 	}
 	ctx, a, now := v.r.Context(), v.console.app, v.member.Workspace
 	keys, err := a.Keys(ctx, v.caller, sheaf.Paging{Limit: 1})

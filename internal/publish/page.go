@@ -60,7 +60,7 @@ func (v *visit) page(name string, l layout, data any) ([]byte, error) {
 	return v.publisher.write(name, l, data)
 }
 
-// write is page without a visit.
+// write renders the template with that name. It needs no visit.
 func (p *Publisher) write(name string, l layout, data any) ([]byte, error) {
 	l.Style, l.Data = p.base+p.styles.address, data
 	var b bytes.Buffer

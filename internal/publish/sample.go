@@ -8,16 +8,16 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// A branding is previewed by a page of this package with a text of its own, so the preview cannot differ
-// from what readers see. The console shows it in a frame.
+// The console previews a branding by a sample page in a frame. This package renders that page like any
+// other, so the preview cannot differ from what readers see.
 
 // sampleText is the text of that page.
 const sampleText = "Your pages look like this. [A link](#text) has your color.\n\n> [!TIP]\n> A callout points something out.\n\n" +
 	"```sh\nsheaf serve --addr :8080\n```\n\n| Flag | Meaning |\n|---|---|\n| `--addr` | Where it listens |\n| `--data` | Where it keeps its data |\n"
 
-// Sample returns a page in a branding that need not be stored, in light or in dark as `scheme` says, and
-// the Content-Security-Policy of the page: a page of this service may show it in a frame, and nothing
-// in it can be sent. `logo` is the address of the branding's logo; empty for none.
+// Sample returns the sample page in a branding, which need not be stored, and the page's
+// Content-Security-Policy: only pages of this service may show it in a frame, and it can submit no form.
+// `scheme` is light or dark. `logo` is the address of the branding's logo; empty for none.
 func (p *Publisher) Sample(await render.Await, b sheaf.Branding, logo, scheme string) (page []byte, policy string, err error) {
 	text, err := p.Render.Page(await, sampleText)
 	if err != nil {

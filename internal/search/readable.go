@@ -80,8 +80,8 @@ func isDefinition(bare string) bool {
 	return found && len(name) > 1 && name[0] == '[' && name[1] != '^' && !strings.Contains(name[1:], "[") && strings.TrimSpace(address) != ""
 }
 
-// calloutOf returns the title that a callout shows in place of its first line, such as "> [!NOTE]"; empty
-// if the line begins none.
+// calloutOf returns the title that a callout shows in place of its first line, such as "> [!NOTE]". It is
+// empty if the line begins no callout.
 func calloutOf(bare string) string {
 	name, quoted := strings.CutPrefix(bare, ">")
 	name, opens := strings.CutPrefix(strings.TrimSpace(name), "[!")
@@ -243,7 +243,7 @@ func (r *reader) angle(s string) int {
 	return 1
 }
 
-// isTag reports whether a page uses a tag as one, and does not show it as text.
+// isTag reports whether a page treats the tag as HTML. Pages show other tags as text.
 func isTag(tag string) bool {
 	switch strings.TrimSpace(strings.TrimSuffix(tag, "/")) {
 	case "br", "kbd", "sub", "sup", "mark", "summary", "details", "details open":

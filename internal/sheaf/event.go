@@ -102,8 +102,8 @@ type Event struct {
 	// Key is the number of the API key that caused it, or 0 for a person. It is stored outside the
 	// body, because the documented body has no such field.
 	Key int64
-	// Person is the member who caused it in the console. It is empty for what a program or the service
-	// did, and is not read back.
+	// Person is the member who caused it in the console. It is empty if a program or the service caused it.
+	// Reading events leaves it empty.
 	Person UserID
 	// Reported means that a client reported the event, so its bytes count against the workspace's
 	// quota. It is set only while the event is appended.

@@ -16,14 +16,14 @@ const (
 	RoleChanged   MemberEventKind = "role"
 )
 
-// MemberEvent is a change of who belongs to a workspace, and as what. The console shows it among the
+// MemberEvent is a change of a workspace's members or of their roles. The console shows it among the
 // events; no webhook gets it.
 type MemberEvent struct {
 	Kind MemberEventKind
 	User UserID
 	By   *UserID // who did it; nil: an operator
-	Role Role    // the new role; of somebody who left, the last one
-	Was  Role    // the role before; empty for somebody who joined
+	Role Role    // the new role; for a member who left, the last one
+	Was  Role    // the previous role; empty for a member who joined
 	At   time.Time
 	// Name and ByName are the names of both users now. They are empty if a user has no name.
 	Name, ByName string
@@ -34,6 +34,6 @@ type MemberEventFilter struct {
 	Person UserID     // who did it, or to whom it was done; empty: everybody
 	Since  *time.Time // at or after this time
 	Before *time.Time // before this time
-	Offset int        // of the newest, this many are left out
+	Offset int        // number of newest member events to skip
 	Limit  int
 }

@@ -40,12 +40,12 @@ type Workspace struct {
 	NewestAt     time.Time
 	NewestShared int64
 	DeletedAt    time.Time // when the operator deleted it; zero: it is not deleted
-	EndsAt       time.Time // when the removal of a deleted one begins
+	EndsAt       time.Time // when the removal of a deleted workspace begins
 	Removing     bool      // its removal has begun
 }
 
-// WithoutFigures returns the workspace as a restricted person sees it: without what counts or dates
-// its records.
+// WithoutFigures returns the workspace as a restricted person sees it: without counts and times of its
+// records.
 func (w Workspace) WithoutFigures() Workspace {
 	return Workspace{ID: w.ID, Name: w.Name, Plan: w.Plan, Personal: w.Personal, CreatedAt: w.CreatedAt, DefaultBranding: w.DefaultBranding,
 		DeletedAt: w.DeletedAt, EndsAt: w.EndsAt, Removing: w.Removing}

@@ -33,9 +33,9 @@ func (r *Reader) LowestDocuments(ws sheaf.WorkspaceID, id sheaf.DocumentID, most
 	return nil, fmt.Errorf("document %s is on too low a level", id)
 }
 
-// together returns the conditions for the visible documents that went to the trash with the deletion
-// of that number. A document whose deletion was interrupted may have been moved to another project
-// than those that were deleted before.
+// together returns the conditions for the visible documents that deletion number `deletion` moved to the
+// trash. These may be in several projects: if a deletion is interrupted, a document that is not deleted
+// yet can be moved to another project before the deletion continues.
 func (r *Reader) together(ws sheaf.WorkspaceID, deletion int64) (w engine.Conditions) {
 	w.And("ws = ?", ws)
 	w.And("deletion = ?", deletion)

@@ -45,7 +45,7 @@ func (tx *Tx) lockHealthLogs(outcomes []Outcome) (map[sheaf.WorkspaceID]*healthL
 	for _, id := range slices.Compact(order) {
 		w, err := tx.LockWorkspace(id)
 		if sheaf.KindOf(err) == sheaf.NotFound || err == nil && w.IsDeleted() {
-			continue // the operator deleted it: nobody reads its log
+			continue // the operator deleted the workspace, so no caller reads its log
 		}
 		if err != nil {
 			return nil, fmt.Errorf("lock workspace %s: %w", id, err)

@@ -9,29 +9,29 @@ import (
 
 // A workspace leaves in three steps:
 //
-//	deleted    its keys, shares, sessions and invitations lead nowhere; nothing of it is sent or swept.
+//	deleted    keys, shares, sessions and invitations no longer open it; nothing of it is sent or swept.
 //	           UndeleteWorkspace ends this step.
-//	removing   from ends_at on: its rows go, chunk by chunk. The search index no longer follows it.
-//	removed    its own row goes last, and removed_workspaces has its id.
+//	removing   from ends_at on: its rows are deleted in chunks. The search index no longer follows its log.
+//	removed    its own row is deleted last, and removed_workspaces keeps its id.
 //
-// Deleted is a column that every way into a workspace asks for: the key, the share, the membership, the
-// invitation, the lane. The row of the workspace stays until everything else is gone, so that a removal
-// that was interrupted continues.
+// Every statement that leads into a workspace checks the column deleted_at: those for keys, shares,
+// memberships, invitations and lanes. The row of the workspace stays until all its other rows are
+// deleted, so that an interrupted removal continues.
 
 const deleteWorkspace = `
 UPDATE workspaces
 SET deleted_at = $2, ends_at = $3, version = $4
 WHERE ws = $1`
 
-// DeleteWorkspace marks a workspace, which the transaction has locked, as deleted at `now`. From
-// `ends` on it may be removed.
+// DeleteWorkspace marks a workspace as deleted at `now`. From `ends` on it may be removed. The
+// transaction has locked it.
 func (tx *Tx) DeleteWorkspace(w sheaf.Workspace, now, ends time.Time) error {
 	tx.noteLeaving(w.ID)
 	return tx.exec(deleteWorkspace, w.ID, now, ends, NextVersion(w.Version, now))
 }
 
-// UndeleteWorkspace brings back a workspace, which the transaction has locked, and whose removal has
-// not begun.
+// UndeleteWorkspace brings back a deleted workspace whose removal has not begun. The transaction has
+// locked it.
 func (tx *Tx) UndeleteWorkspace(w sheaf.Workspace, now time.Time) error {
 	tx.noteLeaving(w.ID)
 	tx.note.Events = true
@@ -66,8 +66,8 @@ func (tx *Tx) BeginRemoval(id sheaf.WorkspaceID) error {
 // a row.
 type leavingTable struct{ name, key string }
 
-// leavingTables are the tables of workspaces in the order in which they are emptied: a row goes before
-// the rows that it refers to. Documents, their texts and their versions go by removeDocuments.
+// leavingTables are the tables of workspaces in the order in which RemoveSome empties them: a row is
+// deleted before the rows that it refers to. removeDocuments deletes documents, texts and versions.
 var leavingTables = []leavingTable{
 	{"attempts", "sub, event, number"}, {"leases", "sub, token"}, {"notices", "sub"}, {"deliveries", "sub, number"}, {"lanes", "sub"},
 	{"deleted_subscriptions", "id"}, {"subscriptions", "sub"}, {"idempotency_keys", "method, path, key"}, {"minutes", "minute"},
@@ -77,15 +77,15 @@ var leavingTables = []leavingTable{
 
 var documentsLeave = leavingTable{name: "documents"}
 
-// leavingMost bounds the rows of a chunk, and leavingDocuments its documents: each has a text. On SQLite
-// other writes wait for a chunk.
+// leavingMost is the largest number of rows in a chunk. leavingDocuments is the largest number of
+// documents, which have texts. On SQLite other writes wait until the chunk is deleted.
 const (
 	leavingMost      = 250
 	leavingDocuments = 50
 )
 
 // RemoveSome deletes a chunk of the rows of a workspace whose removal has begun. It returns false if
-// none are left but that of the workspace. The transaction has locked the workspace.
+// only the row of the workspace itself is left. The transaction has locked the workspace.
 func (tx *Tx) RemoveSome(id sheaf.WorkspaceID) (more bool, err error) {
 	for _, t := range leavingTables {
 		if t == documentsLeave {
@@ -166,8 +166,8 @@ func (tx *Tx) removeDocuments(ws sheaf.WorkspaceID) (more bool, err error) {
 	return len(ids) > 0, err
 }
 
-// EndRemoval deletes the row of a workspace that has no others, which the transaction has locked, and
-// keeps its id.
+// EndRemoval deletes the workspace's own row, which must be the last one, and keeps its id. The
+// transaction has locked the workspace.
 func (tx *Tx) EndRemoval(id sheaf.WorkspaceID, now time.Time) error {
 	tx.noteLeaving(id)
 	tx.note.erased = true

@@ -77,7 +77,7 @@ func (r *Reader) Memberships(u sheaf.UserID) ([]sheaf.Membership, error) {
 	return slices.DeleteFunc(found, func(m sheaf.Membership) bool { return m.Workspace.IsDeleted() }), err
 }
 
-// EveryMembership is Memberships with deleted workspaces.
+// EveryMembership returns what Memberships returns, and also the deleted workspaces.
 func (r *Reader) EveryMembership(u sheaf.UserID) ([]sheaf.Membership, error) {
 	return all(r, selectMemberships, func(w *row) sheaf.Membership {
 		return sheaf.Membership{Workspace: scanWorkspace(w), Role: sheaf.Role(w.Text()), Since: w.Time(), RestrictedTo: sheaf.ParseRestriction(w.Int(), w.Text())}
@@ -104,8 +104,8 @@ UPDATE members
 SET restriction = $3, restricted_to = $4
 WHERE ws = $1 AND user_id = $2`
 
-// RestrictMember changes what a member is restricted to, nil for the whole workspace, or returns
-// NotFound.
+// RestrictMember restricts a member to the records of `to`; nil lifts the restriction. It returns
+// NotFound if the user is not a member.
 func (tx *Tx) RestrictMember(ws sheaf.WorkspaceID, u sheaf.UserID, to *sheaf.Restriction) error {
 	tx.note.Credentials = true // open pages show what the member saw before
 	return tx.mustChange("member", restrictMember, ws, u, restrictionNumber(to), to.String())

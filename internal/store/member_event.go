@@ -16,7 +16,7 @@ const dropMemberEvents = `
 DELETE FROM member_events
 WHERE ws = $1 AND number <= $2`
 
-// AddMemberEvent stores a change of a member, in the transaction that makes it, which has locked the
+// AddMemberEvent stores a member event in the transaction of the change, which has locked the
 // workspace. It deletes the oldest member event beyond sheaf.MemberEventsKept.
 func (tx *Tx) AddMemberEvent(ws sheaf.WorkspaceID, e sheaf.MemberEvent) error {
 	last, err := tx.count(`SELECT COALESCE(MAX(number), 0) FROM member_events WHERE ws = $1`, ws)
@@ -36,7 +36,7 @@ LEFT JOIN users u ON u.id = e.user_id
 LEFT JOIN users b ON b.id = e.by_user
 WHERE e.ws = $1 AND e.at >= $2 AND e.at < $3`
 
-// ofPerson is a condition for the events that a person caused or had.
+// ofPerson is a condition for the member events that a person caused or that concern the person.
 const ofPerson = ` AND (e.user_id = $6 OR e.by_user = $6)`
 
 // MemberEvents returns the workspace's member events that match the filter, newest first. It reads at most
@@ -69,7 +69,7 @@ func scanMemberEvent(w *row) sheaf.MemberEvent {
 		Role: sheaf.Role(w.Text()), Was: sheaf.Role(w.Text()), At: w.Time(), Name: name(), ByName: name()}
 }
 
-// DeleteMemberEvents deletes up to `most` member events from before `before`, and returns how many.
+// DeleteMemberEvents deletes up to `most` member events older than `before`, and returns their number.
 func (tx *Tx) DeleteMemberEvents(before time.Time, most int) (int64, error) {
 	return tx.changed(oldMemberEvents, before, most)
 }

@@ -56,16 +56,16 @@ SET seen_at = {seen}
 WHERE sessions.hash = {hash} AND sessions.seen_at < {seen}`, "", "hash bytes", "seen int")
 )
 
-// Visit is a page that somebody has open: the hash of the session's token, the workspace, and the
-// number of the restriction that the page was made for, 0 for none.
+// Visit is an open page: the hash of the session's token, the workspace, and the number of the
+// restriction that the page was made for, 0 for none.
 type Visit struct {
 	Hash        [32]byte
 	Workspace   sheaf.WorkspaceID
 	Restriction int64
 }
 
-// Visits returns the sessions of these pages, expired or not, by one query. A session that ended, or
-// whose user is no member of the workspace or is restricted otherwise, is missing.
+// Visits returns the sessions of these pages, expired or not, by one query. A session is missing if it
+// has ended, or if its user is no member of the workspace or has another restriction by now.
 func (r *Reader) Visits(open []Visit) (map[Visit]Session, error) {
 	rows, found := make([][]any, len(open)), map[Visit]Session{}
 	for i, v := range open {

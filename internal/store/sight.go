@@ -122,7 +122,7 @@ func (r *Reader) seeFolders(w *engine.Conditions, ws sheaf.WorkspaceID) {
 }
 
 // top limits a list to records that are in no visible folder; `column` has the folder. Without a
-// restriction it returns the filter for the root level instead.
+// restriction it adds no condition and returns the filter for the root level.
 func (r *Reader) top(w *engine.Conditions, ws sheaf.WorkspaceID, column string, in sheaf.Opt[sheaf.FolderID]) sheaf.Opt[sheaf.FolderID] {
 	if r.sight.restriction == nil {
 		return sheaf.Nil[sheaf.FolderID]()
@@ -134,8 +134,9 @@ func (r *Reader) top(w *engine.Conditions, ws sheaf.WorkspaceID, column string, 
 	return in
 }
 
-// seeDocuments limits a list of documents to the visible ones. A list that skips reads the index of its
-// order and leaves out the others; otherwise PostgreSQL would read and sort everything visible for a page.
+// seeDocuments limits a list of documents to the visible ones. If `skips` is set, the query reads the
+// index of the list's order and skips invisible documents. Otherwise PostgreSQL would read and sort all
+// visible documents for one page.
 func (r *Reader) seeDocuments(w *engine.Conditions, ws sheaf.WorkspaceID, skips bool) {
 	if r.sight.restriction == nil {
 		return

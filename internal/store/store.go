@@ -59,7 +59,7 @@ type Note struct {
 	// Changed are the subscriptions whose address, secret or state changed. Claims that were read
 	// with the earlier values must not be sent.
 	Changed []sheaf.SubscriptionID
-	// erased means that something was deleted and that SQLite's write-ahead log must not keep it.
+	// erased means that the transaction deleted content that must not stay in SQLite's write-ahead log.
 	erased bool
 }
 

@@ -59,7 +59,8 @@ type Config struct {
 	// MostTrash is the largest number of trashed documents kept per workspace. 0: there is no
 	// limit.
 	MostTrash int
-	// RemoveWorkspaces removes the deleted workspaces whose time is over at `now`. nil: none are.
+	// RemoveWorkspaces removes the deleted workspaces whose time is over at `now`. nil: the sweep removes
+	// none.
 	RemoveWorkspaces func(ctx context.Context, now time.Time) error
 	Retention        time.Duration // how long events, deliveries, and revoked or expired keys are kept
 	// TrashRetention is how long trashed documents are kept. 0: forever.

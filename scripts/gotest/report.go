@@ -165,7 +165,7 @@ func (r *report) summary() {
 	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", r.passed, r.failed, len(r.skipped))
 }
 
-// verdict returns why the run is not a clean one; err is the error of go test itself.
+// verdict returns why the run has failed, or nil; err is the error of go test itself.
 func (r *report) verdict(err error) error {
 	switch {
 	case r.failed > 0:

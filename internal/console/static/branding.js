@@ -1,5 +1,5 @@
-// The editor of brandings: the frames show a page with the values of the form. Without this script they
-// show the saved values.
+// The editor of brandings: the frames show a sample page with the values of the form. Without this
+// script the frames show the saved values.
 (() => {
   "use strict";
   const form = document.getElementById("branding-editor"), samples = form.querySelector("[data-sample]");
@@ -11,7 +11,7 @@
     return samples.dataset.sample + "?" + values;
   };
 
-  // The next page is loaded below the one that is shown, so that nothing flashes.
+  // The next page loads behind the current one, so that the preview does not flicker.
   const preview = () => {
     for (const box of samples ? samples.querySelectorAll(".brand-frame") : []) {
       const shown = box.firstElementChild, address = addressOf(shown.dataset.scheme);

@@ -25,7 +25,7 @@ SELECT user_id, role
 FROM members
 WHERE ws = $1 AND role NOT IN ('owner', 'admin', 'editor', 'member')`},
 
-	// A change of a member is of one of the kinds, with a role that exists.
+	// A member event has a known kind and a role that exists.
 	{name: "member event", judge: tells("its change of user %s is %s as %s, which does not exist"), sql: `
 SELECT e.user_id, e.kind, e.role
 FROM member_events e

@@ -14,8 +14,8 @@ func (d Dialect) ForUpdate() string {
 	return ""
 }
 
-// ForKeyShare returns the clause that keeps the rows read from being deleted until the transaction
-// ends. SQLite has one writer and needs none.
+// ForKeyShare returns the clause of a SELECT that prevents other transactions from deleting the rows
+// until this transaction ends. SQLite has one writer and needs no clause.
 func (d Dialect) ForKeyShare() string {
 	if d.Postgres {
 		return " FOR KEY SHARE"

@@ -34,8 +34,8 @@ type Engine interface {
 	// Snapshots opens a connection of its own, which is interrupted if ctx ends. Each call of
 	// snapshot reads one snapshot; done closes the connection.
 	Snapshots(ctx context.Context) (snapshot func(func(*Reader) error) error, done func(), err error)
-	// EmptyLog asks to truncate SQLite's write-ahead log, which still has pages as they were. It does
-	// not wait. On PostgreSQL it does nothing.
+	// EmptyLog asks to truncate SQLite's write-ahead log, which still has earlier contents of pages. It
+	// does not block. On PostgreSQL it does nothing.
 	EmptyLog()
 	// Alone runs fn unless another node is running the chore of that name; then it returns nil.
 	Alone(ctx context.Context, chore string, fn func(context.Context) error) error

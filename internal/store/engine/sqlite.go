@@ -283,8 +283,8 @@ func openConn(path string, reader bool) (*sqliteConn, error) {
 	c.SetBusyTimeout(busyTimeout)
 	// FULL, because at NORMAL a power cut loses acknowledged commits.
 	pragmas := []string{"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA trusted_schema = OFF",
-		// Deleted content is overwritten with zeroes, so that nothing of a removed workspace stays:
-		// this, and clearGap of the package checksum.
+		// SQLite overwrites deleted content with zeroes, so that nothing of a removed workspace stays.
+		// clearGap of the package checksum overwrites what this setting leaves.
 		"PRAGMA secure_delete = ON",
 		"PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -8000", fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", checkpointLast)}
 	if reader {

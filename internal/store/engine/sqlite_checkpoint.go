@@ -112,7 +112,7 @@ func (p *checkpointer) empty() (full bool, err error) {
 	if !p.hold.Has() {
 		return false, nil
 	}
-	// Most pages are copied while others write: TRUNCATE blocks the writer for as long as it copies.
+	// Most pages are copied before, while the writer runs: TRUNCATE blocks the writer while it copies.
 	if _, err := p.checkpoint("PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
 		return true, err
 	}

@@ -94,7 +94,7 @@ func members(f *fixture) {
 	f.wantIs(f.store.Write(context.Background(), dangling), store.ErrReference)
 }
 
-// memberEvents: the newest are kept, and those that are too old go.
+// memberEvents checks that the newest member events are kept and that old ones are deleted.
 func memberEvents(f *fixture) {
 	at := f.now()
 	event := func(n int) sheaf.MemberEvent {
@@ -135,7 +135,7 @@ func memberEvents(f *fixture) {
 	}
 }
 
-// oldMemberEvents go from all workspaces, some at once.
+// oldMemberEvents checks that old member events of all workspaces are deleted, in chunks.
 func oldMemberEvents(f *fixture) {
 	now := f.now()
 	for range 2 {

@@ -75,7 +75,7 @@ type pageFile struct {
 	name     uintptr // path, as SQLite got it
 	pageSize int64   // of a database: its page size; 0: no checksums, or not known yet
 	trusting bool    // of a database: checksums are not verified
-	plain    bool    // of a database: it has no pages that map pointers (auto_vacuum)
+	plain    bool    // the database has no pages that map pointers (auto_vacuum)
 	frame    int64   // of a log: offset of the frame header written last
 	number   uint32  // of a log: page number in that header
 	last     bool    // of a log: that header ends a transaction
@@ -200,7 +200,7 @@ func readPage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 
 	return rc
 }
 
-// writePage clears what is left over in a page, adds the checksum, and writes the page to the file.
+// writePage clears the gap of a page, adds the checksum, and writes the page to the file.
 func writePage(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {
 	f := stateOf(file)
 	page := unsafe.Slice(at[byte](buffer), n) // #nosec G103 -- SQLite's own memory

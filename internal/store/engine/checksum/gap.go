@@ -13,11 +13,13 @@ import (
 //	| header | pointers to rows | the gap: no row, but bytes of former rows | rows |
 //	         first              first + 2 × rows                            start of the rows
 //
-// So the gap is cleared when a page is copied from the log into the file. SQLite never reads a gap.
+// clearGap overwrites these copies when a page is copied from the log into the file. SQLite never reads
+// a gap.
 
-// mostPages is the size in pages from which files are left as they are. The first byte of a page is the
-// type of a table's or an index's page. Other pages begin with the number of another page, whose first
-// byte is 0 in a file of at most 2²⁴ pages. The numbers of types occur from 2²⁵ on.
+// mostPages is the largest number of pages of a file whose gaps are cleared. In larger files the type of a
+// page is not certain: a page of a table or an index begins with its type, but other pages begin with the
+// number of another page. In a file of at most 2²⁴ pages the first byte of that number is 0 or 1, which
+// is no type. From page 2²⁵ on it can equal a type.
 const mostPages = 1 << 24
 
 // isSmall reports whether the file has at most mostPages pages.
@@ -34,12 +36,12 @@ const (
 	leafOfTable = 13
 )
 
-// clearGap overwrites the gap of a page with zeroes. It leaves other pages alone, and pages whose header
-// makes no sense.
+// clearGap overwrites the gap of a page with zeroes. It does not change a page that has no gap, or whose
+// header is invalid.
 func clearGap(page []byte, number uint32) {
 	header := 0
 	if number == 1 {
-		header = 100 // after that of the file
+		header = 100 // the first page begins with the header of the file
 	}
 	first := header
 	switch page[header] {
