@@ -18,7 +18,7 @@ type commands struct {
 		Create   workspaceCreate   `cmd:"" help:"Make a workspace and its owner."`
 		SetPlan  workspaceSetPlan  `cmd:"" help:"Change the plan of a workspace."`
 		List     workspaceList     `cmd:"" help:"List the workspaces."`
-		Delete   workspaceDelete   `cmd:"" help:"Delete a workspace: at once for its people, keys and readers, and after a while with all its data."`
+		Delete   workspaceDelete   `cmd:"" help:"Delete a workspace: make it unreachable at once, and remove its data after --delete-after."`
 		Undelete workspaceUndelete `cmd:"" help:"Bring back a deleted workspace whose data is not removed yet."`
 	} `cmd:"" group:"people" help:"Make and change workspaces."`
 	Key struct {

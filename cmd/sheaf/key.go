@@ -19,7 +19,7 @@ type keyCreate struct {
 	workspaceFlag
 	Name    string   `required:"" placeholder:"NAME" help:"Name of the key, 1 to 100 characters. It acts in the name of the workspace's owner."`
 	Scopes  string   `required:"" placeholder:"all|a,b,c" complete:"scopes" list:"" help:"all, or some of: ${scopes}. events:read and webhooks:write expose all of a workspace's content."`
-	Project []string `placeholder:"ID" help:"Restrict the key to this project; repeat for several. What is outside does not exist for the key."`
+	Project []string `placeholder:"ID" help:"Restrict the key to this project; repeat for several. The key sees nothing else."`
 	Folder  []string `placeholder:"ID" help:"Restrict the key to this folder and everything below it; repeat for several."`
 	Expires string   `placeholder:"24h" help:"How long the key is valid; by default without end."`
 	Owner   string   `default:"user" values:"user,workspace" help:"user: it ends when the owner leaves the workspace. workspace: it stays."`
@@ -81,10 +81,23 @@ func showKey(p *program, out cli.Output, k sheaf.NewKey) error {
 		o.Text("name", k.Name)
 		o.Texts("scopes", k.Scopes.Strings())
 		o.Text("owner", k.Owner())
+		if k.RestrictedTo == nil {
+			o.Null("restricted_to")
+		} else {
+			o.Record("restricted_to", k.RestrictedTo)
+		}
 		o.OptTime("expires_at", k.ExpiresAt)
 	}), func() string {
 		return fmt.Sprintf("%s\n\nThis is the key %q, id %s. It is shown only now.\n", *k.Secret, k.Name, k.ID)
 	})
+}
+
+// seen says what a key sees, for a table.
+func seen(to *sheaf.Restriction) string {
+	if to == nil {
+		return "everything"
+	}
+	return to.Phrase()
 }
 
 // restrictTo reads the ids of --project and --folder.
@@ -129,13 +142,13 @@ func (c *keyList) Run(ctx context.Context, p *program) error {
 			records[i] = &keys[i]
 		}
 		return c.ShowAll(&p.Program, records, func() string {
-			return cli.Table("ID\tPREFIX\tOWNER\tEXPIRES\tLAST USED\tNAME\tSCOPES", func(row func(...any)) {
+			return cli.Table("ID\tPREFIX\tOWNER\tEXPIRES\tLAST USED\tNAME\tSEES\tSCOPES", func(row func(...any)) {
 				for _, k := range keys {
 					scopes := "all"
 					if len(k.Scopes) < len(sheaf.AllScopes) {
 						scopes = strings.Join(k.Scopes.Strings(), ",")
 					}
-					row(k.ID, k.Prefix, k.Owner(), cli.Moment(k.ExpiresAt), cli.Moment(k.LastUsedAt), k.Name, scopes)
+					row(k.ID, k.Prefix, k.Owner(), cli.Moment(k.ExpiresAt), cli.Moment(k.LastUsedAt), k.Name, seen(k.RestrictedTo), scopes)
 				}
 			})
 		})

@@ -37,7 +37,7 @@ func deletesAndUndeletes(t *testing.T, where []string) {
 		t.Errorf("printed %q", out)
 	}
 	becomes(t, me, k.Key, http.StatusUnauthorized)
-	sheaf("key", "create", "--workspace", ws.ID, "--name", "k", "--scopes", "all").fails(t, "not found")
+	sheaf("key", "create", "--workspace", ws.ID, "--name", "k", "--scopes", "all").fails(t, "is deleted, and its data stays until", "sheaf workspace undelete")
 	sheaf("export", filepath.Join(t.TempDir(), "file"), "--workspace", ws.ID).fails(t, "not found")
 	if out := sheaf("workspace", "list").succeeds(t); strings.Count(out, "(deleted)") != 1 {
 		t.Errorf("the list does not say which is deleted: %s", out)
@@ -57,6 +57,8 @@ func deletesAndUndeletes(t *testing.T, where []string) {
 	if out := sheaf("workspace", "list", "--json").succeeds(t); strings.Contains(out, ws.ID) || !strings.Contains(out, other.ID) {
 		t.Errorf("listed %s", out)
 	}
+	sheaf("workspace", "delete", other.ID, "--delete-after", "1ms").succeeds(t)
+	sheaf("workspace", "undelete", other.ID).fails(t, "could be brought back until")
 }
 
 // inBackup restores a backup that is made now on its own, where the workspace is deleted and can be

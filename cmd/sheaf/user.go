@@ -134,7 +134,7 @@ type userInvite struct {
 	workspaceFlag
 	Email   string   `arg:"" help:"E-mail of the person to invite. No mail is sent."`
 	Role    string   `default:"member" values:"owner,admin,editor,member" help:"owner, admin, editor or member."`
-	Project []string `placeholder:"ID" help:"Restrict an editor or member to this project; repeat for several. What is outside does not exist for them."`
+	Project []string `placeholder:"ID" help:"Restrict an editor or member to this project; repeat for several. They see nothing else."`
 	Folder  []string `placeholder:"ID" help:"Restrict an editor or member to this folder and everything below it; repeat for several."`
 }
 

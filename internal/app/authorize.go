@@ -137,7 +137,7 @@ func whole(s sheaf.Scope) need {
 
 // errPart returns the Forbidden for a restricted caller who asks for what belongs to the whole workspace.
 func errPart(to *sheaf.Restriction) error {
-	return sheaf.Forbiddenf("you are restricted to %s, and this belongs to the whole workspace: ask an owner to do it, or to lift the restriction", to.Phrase())
+	return sheaf.Forbiddenf("you see only %s, and this needs access to the whole workspace: ask an owner to do it, or to lift your restriction", to.Phrase())
 }
 
 // owner requires an owner of the workspace.
@@ -230,7 +230,7 @@ func (w *work) authorizeStored(needs need) error {
 		case role != c.Role:
 			return sheaf.Forbiddenf("your role in this workspace was changed to %s: load the page again", role)
 		case !to.Is(c.Within):
-			return sheaf.Forbiddenf("what you see of this workspace was changed: load the page again")
+			return sheaf.Forbiddenf("an owner has changed which part of this workspace you see: load the page again")
 		}
 		return needs(c)
 	}
@@ -282,10 +282,15 @@ func conclude[T any](ctx context.Context, a *App, ws sheaf.WorkspaceID, act func
 	return out, err
 }
 
-// operate is write for the operator.
+// operate is write for the operator. For a deleted workspace it returns Conflict, which says how to bring it back.
 func operate[T any](ctx context.Context, o Operator, ws sheaf.WorkspaceID, act func(w *work) (T, error)) (out T, err error) {
 	err = o.app.store.WriteIn(ctx, ws, store.Everything, func(tx *store.Tx) (err error) {
 		out, err = perform(tx, o.app, Caller{Workspace: ws}, nil, act)
+		if sheaf.KindOf(err) == sheaf.NotFound {
+			if w, failed := tx.LockWorkspace(ws); failed == nil && w.IsDeleted() {
+				return sheaf.Conflictf("workspace %s is deleted, and its data stays until %s: bring it back first with sheaf workspace undelete", ws, w.EndsAt.Format(sheaf.TimeFormat))
+			}
+		}
 		return err
 	})
 	return out, err

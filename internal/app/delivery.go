@@ -254,7 +254,7 @@ func fate(r *store.Reader, ws sheaf.WorkspaceID, s *sheaf.Subscription, e sheaf.
 	case e.Number <= s.FilterSince:
 		f.Reason = "the subscription's filter was changed after this event: it was filtered out by the one before, or the delivery is no longer kept"
 	case s.Restriction != nil:
-		f.Reason = "restricted: the event is about nothing that the key of the subscription saw, or its filter left it out, or the delivery is no longer kept"
+		f.Reason = "restricted: the subscription's key did not see the event's record, its filter did not match, or the delivery is no longer stored"
 	case s.Filter != nil:
 		f.Reason = "filtered: the event is about nothing that the subscription's filter names, or the delivery is no longer kept"
 	default:

@@ -37,7 +37,7 @@ func (o Operator) Export(ctx context.Context, id sheaf.WorkspaceID, each func(Ex
 		}
 		return export(r, ws, each)
 	})
-	return forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
+	return forOperator(err, "workspace", string(id), "sheaf workspace list shows all workspaces")
 }
 
 // export calls each for every record of the workspace, in one snapshot.

@@ -168,7 +168,7 @@ func (o Operator) Import(ctx context.Context, id sheaf.WorkspaceID, batch []Impo
 		}
 		return w.saveImport(im)
 	})
-	return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
+	return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows all workspaces")
 }
 
 // checkBatch returns the first error of a record that does not depend on what is stored, and
@@ -277,5 +277,5 @@ func (r *Rehearsal) Import(ctx context.Context, batch []ImportRecord) (Imported,
 		out = r.im.out
 		out.Subscriptions = nil
 	}
-	return out, forOperator(err, "workspace", string(r.id), "sheaf workspace list shows them all")
+	return out, forOperator(err, "workspace", string(r.id), "sheaf workspace list shows all workspaces")
 }

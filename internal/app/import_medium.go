@@ -72,7 +72,7 @@ func (o Operator) ImportMedium(ctx context.Context, id sheaf.WorkspaceID, r Impo
 		return removing, err
 	})
 	if err != nil || out.Skipped.Media > 0 {
-		return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
+		return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows all workspaces")
 	}
 	within, cancel := context.WithTimeout(ctx, importWithin)
 	defer cancel()

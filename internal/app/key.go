@@ -188,7 +188,7 @@ func (a *App) RotateKey(ctx context.Context, c Caller, id sheaf.KeyID, grace tim
 // key that acts in the name of another user.
 func checkRotation(c Caller, k sheaf.Key) error {
 	if !c.MayRotate(k) {
-		return sheaf.Forbiddenf("the key to rotate acts in the name of another user, who alone can rotate it: revoke it, and let them create a new one")
+		return sheaf.Forbiddenf("this key acts in the name of another user, and only that user can rotate it: revoke it, and ask the user to create a new one")
 	}
 	for _, s := range k.Scopes {
 		if !c.May(s) {

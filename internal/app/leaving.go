@@ -52,7 +52,7 @@ func (o Operator) DeleteWorkspace(ctx context.Context, id sheaf.WorkspaceID, aft
 		ws.DeletedAt, ws.EndsAt = now, now.Add(after).Truncate(time.Millisecond)
 		return LeavingWorkspace{ws}, tx.DeleteWorkspace(ws, ws.DeletedAt, ws.EndsAt)
 	})
-	return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
+	return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows all workspaces")
 }
 
 // deletedAgain returns Conflict for the deletion of a workspace that is deleted already. It returns nil
@@ -62,7 +62,7 @@ func deletedAgain(ws sheaf.Workspace, now time.Time, after time.Duration) error 
 	case due && after == 0:
 		return nil
 	case due:
-		return sheaf.Conflictf("workspace %s is deleted already, and its time is over: a running server removes its data; with --delete-after 0 this command does", ws.ID)
+		return sheaf.Conflictf("workspace %s is deleted already and can no longer be kept: a running server removes its data. Without a server, use --delete-after 0", ws.ID)
 	}
 	return sheaf.Conflictf("workspace %s is deleted already, and its data stays until %s: to choose another time, bring it back with sheaf workspace undelete, and delete it again",
 		ws.ID, ws.EndsAt.Format(time.RFC3339))
@@ -75,6 +75,8 @@ func (o Operator) UndeleteWorkspace(ctx context.Context, id sheaf.WorkspaceID) (
 		switch {
 		case !ws.IsDeleted():
 			return out, sheaf.Conflictf("workspace %s is not deleted", id)
+		case !ws.Removing && !ws.EndsAt.After(o.app.now()):
+			return out, sheaf.Conflictf("workspace %s could be brought back until %s: its data is removed now; restore a backup into another store", id, ws.EndsAt.Format(time.RFC3339))
 		case ws.Removing:
 			return out, sheaf.Conflictf("the removal of workspace %s has begun: it cannot be brought back; restore a backup into another store", id)
 		}
@@ -82,7 +84,7 @@ func (o Operator) UndeleteWorkspace(ctx context.Context, id sheaf.WorkspaceID) (
 		out.Workspace = ws
 		return out, tx.UndeleteWorkspace(ws, o.app.now())
 	})
-	return out, forOperator(err, "workspace", string(id), "it never was, or is removed; sheaf workspace list shows them all")
+	return out, forOperator(err, "workspace", string(id), "it never existed, or its data was removed; sheaf workspace list shows all workspaces")
 }
 
 // RemoveWorkspaces removes the deleted workspaces whose time is over at `now`. If one removal fails, for

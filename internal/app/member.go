@@ -53,7 +53,7 @@ func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.
 			return err
 		}
 		if to != nil && !role.MayBeRestricted() {
-			return sheaf.Conflictf("this member is restricted to %s, and %s sees the whole workspace: lift the restriction first", to.Phrase(), role.Phrase())
+			return sheaf.Conflictf("this member is restricted to %s, but %s must see the whole workspace: lift the restriction first", to.Phrase(), role.Phrase())
 		}
 		if err := w.ownerStays(u, role); err != nil {
 			return err

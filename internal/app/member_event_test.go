@@ -84,7 +84,7 @@ func TestMemberEvents_AreStoredWithTheChange(t *testing.T) {
 			}
 		}
 		restricted := joe
-		restricted.Key.RestrictedTo = &sheaf.Restriction{}
+		restricted.Within = &sheaf.Restriction{}
 		names[joe.User] = "joe"
 		wantSame("for somebody restricted", toldOf(t, a, restricted, sheaf.MemberEventFilter{}, names), "joe joined joe >admin")
 		wantSame("for somebody restricted, of another", toldOf(t, a, restricted, sheaf.MemberEventFilter{Person: bob.User}, names), "")

@@ -119,7 +119,7 @@ func (o Operator) SetPlan(ctx context.Context, id sheaf.WorkspaceID, p sheaf.Pla
 		owner, err := w.OwnerOf(id)
 		return OwnedWorkspace{Workspace: ws, Owner: owner}, err
 	})
-	return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
+	return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows all workspaces")
 }
 
 // Workspaces returns every workspace, oldest first.

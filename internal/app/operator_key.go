@@ -24,7 +24,7 @@ func (o Operator) CreateKey(ctx context.Context, id sheaf.WorkspaceID, in NewKey
 		}
 		return w.makeKey(owner, in)
 	})
-	return k, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
+	return k, forOperator(err, "workspace", string(id), "sheaf workspace list shows all workspaces")
 }
 
 // Keys returns the live keys of a workspace, oldest first, or NotFound.
@@ -45,7 +45,7 @@ func (o Operator) Keys(ctx context.Context, id sheaf.WorkspaceID) ([]sheaf.Key, 
 			}
 		}
 	})
-	return keys, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
+	return keys, forOperator(err, "workspace", string(id), "sheaf workspace list shows all workspaces")
 }
 
 // RevokeKey revokes a live key of any workspace, or returns NotFound.

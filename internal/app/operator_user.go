@@ -118,7 +118,11 @@ func leave(tx *store.Tx, id sheaf.WorkspaceID, u sheaf.UserID, now time.Time) er
 	if err != nil {
 		return err
 	}
-	if role == sheaf.Owner && owners < 2 {
+	switch alone := role == sheaf.Owner && owners < 2; {
+	case alone && ws.IsDeleted():
+		return sheaf.Conflictf("this is the last owner of the deleted workspace %q (%s), which can be brought back until %s: wait until its data is removed, or bring it back and delete it with --delete-after 0",
+			sheaf.Clip(ws.Name), id, ws.EndsAt.Format(time.RFC3339))
+	case alone:
 		return sheaf.Conflictf("this is the last owner of the workspace %q (%s): make another member an owner first", sheaf.Clip(ws.Name), id)
 	}
 	if err := tx.DeleteMember(id, u); err != nil {
@@ -220,5 +224,5 @@ func (o Operator) Invite(ctx context.Context, id sheaf.WorkspaceID, email string
 		w.caller.User = owner
 		return w.invite(email, role, restrictTo)
 	})
-	return i, forOperator(err, "workspace", string(id), "sheaf workspace list shows them all")
+	return i, forOperator(err, "workspace", string(id), "sheaf workspace list shows all workspaces")
 }

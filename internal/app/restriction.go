@@ -43,8 +43,15 @@ func (w *work) outside(noun, field string) error {
 	if !w.restricted() {
 		return nil
 	}
-	return sheaf.Forbiddenf("you may only change %s, so the %s cannot be outside of that: send a %s that is part of it",
-		w.caller.Restriction().Phrase(), noun, field)
+	to := w.caller.Restriction()
+	if field != "project_id" && field != "document_id" && len(to.Folders) == 0 {
+		return sheaf.Forbiddenf("you may only change %s, and no folder: a %s without a folder would be outside of that", to.Phrase(), noun)
+	}
+	place, _ := strings.CutSuffix(field, "_id")
+	if place == "parent" {
+		place = "folder"
+	}
+	return sheaf.Forbiddenf("you may only change %s: choose a %s that is part of it, as the %s of the %s", to.Phrase(), place, field, noun)
 }
 
 // mayFile returns an error if a restricted caller may not put the project into the folder: outside
@@ -88,7 +95,7 @@ func (w *work) mayPlaceFolder(before, f sheaf.Folder) error {
 	case !w.restricted():
 		return nil
 	case f.EntityType == sheaf.BrandingFolder:
-		return sheaf.Forbiddenf("you may only change %s: folders of brandings are not part of it", w.caller.Restriction().Phrase())
+		return sheaf.Forbiddenf("you may change only %s: this does not include folders of brandings", w.caller.Restriction().Phrase())
 	case f.ID != "" && sheaf.SameID(before.ParentID, f.ParentID):
 		return nil
 	case w.caller.Restriction().Names(string(f.ID)):
@@ -218,7 +225,7 @@ func (w *work) restriction(to *RestrictTo) (*sheaf.Restriction, error) {
 	}
 	if w.ws.Restrictions >= sheaf.MaxRestrictions {
 		return nil, &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeRestrictionLimit,
-			Text: fmt.Sprintf("this workspace has keys, webhooks and people with %d different restrictions, which is the maximum: restrict to the same records as another one, or revoke a key", sheaf.MaxRestrictions)}
+			Text: fmt.Sprintf("this workspace has keys, webhooks and people with %d different restrictions, which is the maximum: choose the same records as an existing restriction, or revoke a key that is no longer used", sheaf.MaxRestrictions)}
 	}
 	made := sheaf.ParseRestriction(w.nextNumber(), stored)
 	w.ws.Restrictions++

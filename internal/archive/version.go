@@ -57,7 +57,7 @@ func readPresent(f *strict.Fields) *app.ImportVersion {
 		KeyID: referenceTo[sheaf.KeyID](f, "version_key_id").Pointer(), CreatedAt: f.Time("version_created_at").Pointer(), Restored: readRestored(f)}
 	if !number.Given() {
 		if v.UserID != nil || v.KeyID != nil || v.CreatedAt != nil || v.Restored != nil {
-			f.Refuse(errors.New("version is required where version_user_id, version_key_id, version_created_at or restored_version is given: give it"))
+			f.Refuse(errors.New("version is required if version_user_id, version_key_id, version_created_at or restored_version is given: add it"))
 		}
 		return nil
 	}

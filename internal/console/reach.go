@@ -61,7 +61,9 @@ func (v *visit) newReach(to *sheaf.Restriction) (r reach, err error) {
 // readReach reads the choice from the form, and returns the request for it. If the form was sent only
 // to search, Searched is set: the person pressed Find, or Enter in the search field.
 func (v *visit) readReach() (r reach, to *app.RestrictTo, err error) {
-	r.Part, r.Query = v.field("reach") == "part", strings.TrimSpace(v.field("find-reach"))
+	chosen := v.field("reach")
+	r.Part = chosen == "part" || chosen == "" && len(v.r.PostForm["within"]) > 0 // never more than what is ticked
+	r.Query = strings.TrimSpace(v.field("find-reach"))
 	r.Searched = v.field("find") == "reach" || r.Query != "" && r.Query != v.field("found-reach")
 	to = &app.RestrictTo{}
 	for _, key := range v.r.PostForm["within"] {

@@ -176,7 +176,7 @@ POST /w/{workspace}/selection/order: 400 named
 GET /w/{workspace}/brandings: 200
 GET /w/{workspace}/brandings/new: 403
 POST /w/{workspace}/brandings: 403
-POST /w/{workspace}/brandings/preview: 403
+GET /w/{workspace}/brandings/sample: 200
 GET /w/{workspace}/brandings/{id}: 200
 GET /w/{workspace}/brandings/{id}/edit: 403
 POST /w/{workspace}/brandings/{id}: 403
@@ -560,6 +560,9 @@ func TestReach_IsChosenWithoutAScript(t *testing.T) {
 		t.Errorf("the key is %+v", k)
 	}
 	d.wantIn(d.get("keys"), true, "sees one project, one folder and what is in it")
+	// What is ticked counts, also if a form without the choice sends it.
+	d.wantIn(send("/keys", url.Values{"name": {"Another key"}, "scope": {"documents:read"}, "within": {folder}}).Body.String(), true, "Copy the key now")
+	d.wantIn(d.get("keys"), true, "sees one folder and what is in it")
 
 	for what, wrong := range map[string]struct {
 		change url.Values

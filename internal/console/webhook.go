@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -327,11 +328,15 @@ type webhookDetail struct {
 // States returns the states to filter by.
 func (webhookDetail) States() []sheaf.DeliveryState { return sheaf.DeliveryStates }
 
-// Receives describes the webhook's filter: everything, or for example 1 project, 2 folders and 1
-// record.
+// Receives describes what the webhook gets events of: everything, or for example 1 project, 2 folders
+// and 1 record. It names the restriction of the key that created the webhook.
 func (d webhookDetail) Receives() string {
+	within := ""
+	if d.Restriction != nil {
+		within = d.Restriction.Phrase() + ", as the restricted key that created it"
+	}
 	if d.Filter == nil {
-		return "everything in the workspace"
+		return cmp.Or(within, "everything in the workspace")
 	}
 	var parts []string
 	for _, part := range []struct {
@@ -342,7 +347,10 @@ func (d webhookDetail) Receives() string {
 			parts = append(parts, many(part.n, part.noun))
 		}
 	}
-	return listed(parts) + " alone"
+	if within != "" {
+		within = ", within " + within
+	}
+	return listed(parts) + " alone" + within
 }
 
 // deliveryRow is a delivery with the name of its event's record.

@@ -157,3 +157,18 @@ func TestLimit_IsForChangesOfOnePersonInOneWorkspace(t *testing.T) {
 		t.Errorf("asked for %v", asked)
 	}
 }
+
+// D171: the page of a webhook says what it gets events of, with the restriction of the key that created it.
+func TestWebhook_SaysWhatItReceives(t *testing.T) {
+	restricted, filter := &sheaf.Restriction{Folders: []sheaf.FolderID{"f"}}, &sheaf.Filter{Projects: []sheaf.ProjectID{"p"}}
+	for want, s := range map[string]sheaf.Subscription{
+		"everything in the workspace":                                         {},
+		"one folder and what is in it, as the restricted key that created it": {Restriction: restricted},
+		"1 project alone": {Filter: filter},
+		"1 project alone, within one folder and what is in it, as the restricted key that created it": {Restriction: restricted, Filter: filter},
+	} {
+		if got := (webhookDetail{undelivered: undelivered{Subscription: s}}).Receives(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -90,7 +90,7 @@ func (r Role) MayBeRestricted() bool { return r == Editor || r == Member }
 // CheckRole returns Invalid if a person with the role cannot be restricted.
 func (r *Restriction) CheckRole(role Role) error {
 	if !role.MayBeRestricted() {
-		return InvalidField("restricted_to", "restricted_to goes only with the roles editor and member, not with %s: leave one of them out", role)
+		return InvalidField("restricted_to", "restricted_to is for editors and members only, not for %s: choose another role, or leave restricted_to out", role)
 	}
 	return nil
 }

@@ -142,10 +142,21 @@ func (p *person) newDocument(project, title string, write func()) {
 func (p *person) linkTo(typed, title string) {
 	p.t.Helper()
 	p.typing("[[" + typed)
-	p.until("the offer of "+title, `document.querySelector(".cm-tooltip-autocomplete [aria-selected=true]")?.innerText.startsWith(`+quote(title)+")")
-	time.Sleep(100 * time.Millisecond) // within 75 ms of its appearance, Enter is not meant for the list
-	p.typing("\r")
-	p.until("the link to "+title, fmt.Sprintf(`/\[%s\]\(document:[0-9a-f-]{36}\)$/.test(document.querySelector("[name=content]").value)`, title))
+	offered := `document.querySelector(".cm-tooltip-autocomplete [aria-selected=true]")?.innerText.startsWith(` + quote(title) + ")"
+	p.until("the offer of "+title, offered)
+	link := fmt.Sprintf(`/\[%s\]\(document:[0-9a-f-]{36}\)$/.test(document.querySelector("[name=content]").value)`, title)
+	for range 5 {
+		time.Sleep(300 * time.Millisecond) // within 75 ms of its appearance, Enter is not meant for the list
+		p.typing("\r")
+		if p.within(patience/10, link) {
+			return
+		}
+		// The list appeared again just before Enter, which ended the line.
+		p.keys(kb.Backspace + kb.Backspace)
+		p.typing(typed[len(typed)-1:])
+		p.until("the offer of "+title+" again", offered)
+	}
+	p.until("the link to "+title, link)
 }
 
 // reorder puts the document that was written last before all others: with the mouse on a wide screen, with the keys on a

@@ -4,24 +4,24 @@ package doctor
 var checkRestrictions = []check{
 	// A key, subscription, member or invitation that is restricted has a restriction of the same ids, which is live if the
 	// key or subscription can be used.
-	{name: "restriction", judge: tells("key %s is restricted to what no live restriction names, so its events are not noted"),
+	{name: "restriction", judge: tells("key %s has no live restriction with its ids, so its events are not recorded"),
 		args: func(p *patient) []any { return []any{p.number, p.Now} }, sql: `
 SELECT k.id
 FROM api_keys k
 WHERE k.ws = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2) AND (k.restriction <> 0 OR k.restricted_to <> '')
   AND NOT EXISTS (SELECT 1 FROM restrictions r WHERE r.ws = k.ws AND r.number = k.restriction AND r.ids = k.restricted_to AND r.live = 1)`},
-	{name: "restriction", judge: tells("subscription %s is restricted to what no live restriction names, so it gets no events"), sql: `
+	{name: "restriction", judge: tells("subscription %s has no live restriction with its ids, so it gets no events"), sql: `
 SELECT s.id
 FROM subscriptions s
 WHERE s.ws = $1 AND (s.restriction <> 0 OR s.restricted_to <> '')
   AND NOT EXISTS (SELECT 1 FROM restrictions r WHERE r.ws = s.ws AND r.number = s.restriction AND r.ids = s.restricted_to AND r.live = 1)`},
 
-	{name: "restriction", judge: tells("user %s is restricted to what no live restriction names, so their events are not noted"), sql: `
+	{name: "restriction", judge: tells("user %s has no live restriction with its ids, so their events are not recorded"), sql: `
 SELECT m.user_id
 FROM members m
 WHERE m.ws = $1 AND (m.restriction <> 0 OR m.restricted_to <> '')
   AND NOT EXISTS (SELECT 1 FROM restrictions r WHERE r.ws = m.ws AND r.number = m.restriction AND r.ids = m.restricted_to AND r.live = 1)`},
-	{name: "restriction", judge: tells("invitation %s is restricted to what no live restriction names, so events of the person who joins would not be noted"), sql: `
+	{name: "restriction", judge: tells("invitation %s has no live restriction with its ids, so events of the person who joins would not be recorded"), sql: `
 SELECT i.id
 FROM invitations i
 WHERE i.ws = $1 AND (i.restriction <> 0 OR i.restricted_to <> '')

@@ -26,7 +26,7 @@ FROM members
 WHERE ws = $1 AND role NOT IN ('owner', 'admin', 'editor', 'member')`},
 
 	// A member event has a known kind and a role that exists.
-	{name: "member event", judge: tells("its change of user %s is %s as %s, which does not exist"), sql: `
+	{name: "member event", judge: tells("its member event of user %s has the kind %s and the role %s: one of them is unknown"), sql: `
 SELECT e.user_id, e.kind, e.role
 FROM member_events e
 WHERE e.ws = $1 AND (e.kind NOT IN ('joined', 'left', 'removed', 'role') OR e.role NOT IN ('owner', 'admin', 'editor', 'member'))`},

@@ -601,7 +601,7 @@ class IdempotencyConflictError(TypedDict):
 
 
 class NullableRestriction(TypedDict):
-    """What the key is limited to: these projects, and these folders of projects with everything below them, 1 to 100 ids together; `null` is the whole workspace. What is outside does not exist for the key. It cannot be changed. An extension of the contract."""
+    """What the key is limited to: these projects, and these folders of projects with everything below them, 1 to 100 ids together; `null` is the whole workspace. The key sees nothing else. It cannot be changed. An extension of the contract."""
 
     folder_ids: NotRequired[list[str]]
     project_ids: NotRequired[list[str]]

@@ -78,7 +78,7 @@ CREATE TABLE workspaces (
   default_branding UUID, -- the look of shares that name no branding
   letters_until BIGINT NOT NULL DEFAULT 0, -- until when its allowance of mails is used up (notice.go)
   deleted_at BIGINT NOT NULL DEFAULT 0, -- when the operator deleted it. 0: it is not deleted
-  ends_at BIGINT NOT NULL DEFAULT 0, -- from when on a deleted one is removed
+  ends_at BIGINT NOT NULL DEFAULT 0, -- when the removal of a deleted workspace begins
   removing BIGINT NOT NULL DEFAULT 0 -- 1: some of its rows may be removed already
 );
 CREATE INDEX workspaces_deleted ON workspaces (ends_at) WHERE deleted_at <> 0; -- for the sweep
