@@ -18,6 +18,7 @@ type Version struct {
 	ContentSHA256 string    `json:"content_sha256"` // SHA-256 of the text, in hex
 	UserID        *string   `json:"user_id"`        // the author; nil: unknown
 	KeyID         *string   `json:"key_id"`         // the key that was used; nil: the console
+	ProposalID    *string   `json:"proposal_id"`    // the proposal whose acceptance made it; nil: none
 	CreatedAt     time.Time `json:"created_at"`
 	// Content is the text. Version alone has it; in lists it is nil.
 	Content *string `json:"content"`
