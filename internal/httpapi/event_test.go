@@ -324,7 +324,7 @@ func TestEvents_AppliedToAnEmptyCopy(t *testing.T) {
 		pool := &idPool{ids: map[string][]string{}}
 		together(8, func(i int) {
 			w := &monkey{c: c, r: rand.New(rand.NewPCG(uint64(i), 42)), pool: pool}
-			for range 40 {
+			for range 60 {
 				if r := w.act(); r.Status >= 500 || r.Err != nil {
 					t.Errorf("got %d %s %v", r.Status, r.Body, r.Err)
 				}

@@ -77,6 +77,7 @@ func TestLooks_FindWhatIsPlanted(t *testing.T) {
 	b.prefer("dark")
 	b.wantFindings("color-contrast", "color-contrast")
 
+	b.steady("sign-in")
 	b.mannerly("sign-in")
 	// What moves within half a second of a change of the window does not count.
 	b.until("a jump", fmt.Sprintf(`(() => { const s = document.querySelector("main").style; s.marginTop = (parseInt(s.marginTop || 0) + 130) %% 400 + "px"; return %s > %v })()`, shifts, maxShift))

@@ -198,7 +198,7 @@ func TestEditor_TwoBrowsersEditOneDocumentAndNothingIsLost(t *testing.T) {
 	eve.read("Nothing is lost: both texts are below")
 	eve.holds("one\ntwo\nthree by Eve\n")
 	eve.until("both in the diff", "document.querySelector('.diff del').innerText.includes('two by Ada') && [...document.querySelectorAll('.diff ins')].some((e) => e.innerText.includes('three by Eve'))")
-	eve.shot("document-conflict")
+	eve.views("document-conflict")
 	eve.put("one\ntwo by Ada\nthree by Eve\n")
 	eve.click("=Overwrite with mine")
 	eve.arrive("Plan")

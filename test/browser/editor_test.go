@@ -179,6 +179,12 @@ func TestEditor_PastesAsMarkdown(t *testing.T) {
 		`<blockquote><p>one</p><p>two</p></blockquote><script>alert(1)</script><style>p{}</style>`:                       "> one\n>\n> two",
 		`<b style="font-weight:normal"><p>a <strong>b</strong></p></b>`:                                                  "a **b**",
 		`<p><em>1.</em></p><p>1. not a list</p><p># none</p><p>&lt;img src=x onerror=alert(1)&gt;</p><img src="data:x">`: "_1._\n\n1\\. not a list\n\n\\# none\n\n\\<img src=x onerror=alert(1)>",
+		// What once took time by the square of its length.
+		"<b>x</b>" + strings.Repeat("<", 300_000):                   "**x**" + strings.Repeat(`\<`, 300_000),
+		"<b>x</b>" + strings.Repeat(" <!-- -->", 60_000) + "y":      "**x** y",
+		"<b>x</b>" + strings.Repeat("<style ", 60_000):              "**x**",
+		"<p><b>x</b>" + strings.Repeat("<br>", 60_000) + "</p>":     "**x**",
+		"<b>x</b><pre>" + strings.Repeat("` ", 150_000) + "y</pre>": "**x**\n\n```\n" + strings.Repeat("` ", 150_000) + "y\n```",
 	} {
 		b.afresh("")
 		b.paste("plain", html)

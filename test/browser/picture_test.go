@@ -22,6 +22,13 @@ var pictures = flag.Bool("pictures", false, "write pictures of the pages into ou
 // the console is called as its file is.
 func (b *tab) shot(name string) {
 	b.t.Helper()
+	b.steady(name)
+	b.views(name)
+}
+
+// views is shot for a page that brings back a draft. On a slow machine the page is shown before, and jumps.
+func (b *tab) views(name string) {
+	b.t.Helper()
 	seen.Store(name, true)
 	b.mannerly(name)
 	b.accessible(name)

@@ -5,7 +5,7 @@ import { syntaxTree } from "@codemirror/language";
 import { linkText } from "./links.js";
 
 // The bounds of what is converted: beyond them, the plain text is pasted.
-const longest = 1 << 20, deepest = 60;
+const longest = 1 << 20, deepest = 60, mostCells = 100_000;
 
 const inCode = (state, pos) => {
   for (let n = syntaxTree(state).resolveInner(pos, -1); n; n = n.parent) if (/Code/.test(n.name)) return true;
@@ -21,7 +21,10 @@ const escapedStart = (line) => line.replace(/^(\s*)(#{1,6}(?=\s)|[-+](?=\s)|>)/,
 const webAddress = (address) => /^(?:https?:\/\/|mailto:)[^\s<>]+$/i.test(address || "") ? address.replace(/[()]/g, (c) => (c === "(" ? "%28" : "%29")) : "";
 
 // fence returns a run of backticks that is longer than every run in the text.
-const fence = (text, least) => "`".repeat(Math.max(least, ...[...text.matchAll(/`+/g)].map((m) => m[0].length + 1)));
+const fence = (text, least) => {
+  for (const m of text.matchAll(/`+/g)) least = Math.max(least, m[0].length + 1);
+  return "`".repeat(least);
+};
 
 // Elements that begin a line of their own. Some are only containers.
 const blocks = new Set(["P", "DIV", "H1", "H2", "H3", "H4", "H5", "H6", "UL", "OL", "LI", "BLOCKQUOTE", "PRE", "TABLE", "HR", "SECTION", "ARTICLE", "MAIN", "HEADER",
@@ -32,8 +35,8 @@ const kept = new Set(["KBD", "SUB", "SUP", "MARK"]);
 
 // surround puts a mark around a text, but not around the spaces at its ends.
 const surround = (text, open, close = open) => {
-  const [, before, inner, after] = /^(\s*)([\s\S]*?)(\s*)$/.exec(text);
-  return inner ? before + open + inner + close + after : text;
+  const inner = text.trim();
+  return inner ? text.slice(0, text.length - text.trimStart().length) + open + inner + close + text.slice(text.trimEnd().length) : text;
 };
 
 // inline returns the Markdown of elements within a line.
@@ -63,7 +66,14 @@ const inline = (node, depth) => {
   return inner();
 };
 
-const tidy = (text) => text.replace(/[ \t]*\\\n[ \t]*/g, "\\\n").replace(/^(?:\s|\\\n)+|(?:\s|\\\n)+$/g, "").replace(/ {2,}/g, " ");
+// tidy leaves single spaces, and none and no line break at the ends. It takes one pass, however long a run of spaces is.
+const tidy = (text) => {
+  text = text.replace(/[ \t]+/g, " ").replace(/ ?\\\n ?/g, "\\\n");
+  let from = 0, to = text.length;
+  while (from < to && (/\s/.test(text[from]) || text.startsWith("\\\n", from))) from += text[from] === "\\" ? 2 : 1;
+  while (to > from && /\s/.test(text[to - 1])) to -= text[to - 1] === "\n" && text[to - 2] === "\\" ? 2 : 1;
+  return text.slice(from, Math.max(from, to));
+};
 const indented = (text, first, rest) => first + text.replace(/\n(?=[^\n])/g, "\n" + rest);
 
 const list = (node, depth) => {
@@ -79,8 +89,9 @@ const list = (node, depth) => {
 
 const table = (node, depth) => {
   const rows = [...node.rows].map((row) => [...row.cells].map((cell) => tidy([...cell.childNodes].map((n) => inline(n, depth + 1)).join(" ")).replace(/\\?\n/g, " ")));
-  const columns = Math.max(0, ...rows.map((r) => r.length));
+  const columns = rows.reduce((most, r) => Math.max(most, r.length), 0);
   if (!columns) return "";
+  if (columns * rows.length > mostCells) return rows.map((r) => r.join(" ")).join("\n\n");
   const line = (cells) => "| " + Array.from({ length: columns }, (_, i) => cells[i] || "").join(" | ") + " |";
   return [line(rows[0]), line(Array(columns).fill("---")), ...rows.slice(1).map(line)].join("\n");
 };
@@ -117,13 +128,32 @@ const flow = (node, depth = 0, gap = "\n\n") => {
   return out.join(gap);
 };
 
+// withoutStyles drops style elements and renames style attributes: the page's policy would report each style that it does
+// not apply. It takes one pass, whatever the HTML is.
+const withoutStyles = (html) => {
+  const ends = /<\/style\s*>/gi;
+  let out = "", at = 0;
+  for (;;) {
+    const open = html.indexOf("<", at), close = open < 0 ? -1 : html.indexOf(">", open);
+    if (close < 0) return out + html.slice(at);
+    const tag = html.slice(open, close + 1);
+    out += html.slice(at, open);
+    at = close + 1;
+    if (!/^<style[\s/>]/i.test(tag)) {
+      out += tag.replace(/\sstyle\s*=/gi, " data-style=");
+      continue;
+    }
+    ends.lastIndex = at;
+    if (!ends.test(html)) return out;
+    at = ends.lastIndex;
+  }
+};
+
 // asMarkdown returns the Markdown of HTML, or null if the HTML has no formats. The HTML is parsed and never
 // shown: its scripts do not run, and its pictures are not loaded.
 export const asMarkdown = (html) => {
   if (html.length > longest) return null;
-  // The page's policy would report each style that it does not apply.
-  const plain = html.replace(/<style[\s\S]*?<\/style\s*>/gi, "").replace(/<[^>]*>/g, (tag) => tag.replace(/\sstyle\s*=/gi, " data-style="));
-  const { body } = new DOMParser().parseFromString(plain, "text/html");
+  const { body } = new DOMParser().parseFromString(withoutStyles(html), "text/html");
   return body.querySelector(formats) ? flow(body) : null;
 };
 

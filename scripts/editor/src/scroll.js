@@ -27,10 +27,18 @@ const pairs = (view, pane) => {
   const top = pane.getBoundingClientRect().top - pane.scrollTop, out = [[1, 0]];
   const shown = [...pane.querySelectorAll(":is(h1, h2, h3, h4, h5, h6)")];
   const { headings, whole } = outlineOf(view);
+  const places = new Map(); // by the letters of a heading of the preview: its places, and how many are passed
+  shown.forEach((e, i) => {
+    const words = letters(e.textContent);
+    if (!places.has(words)) places.set(words, { at: [], passed: 0 });
+    places.get(words).at.push(i);
+  });
   let next = 0;
   for (const h of headings) {
-    const found = shown.findIndex((e, i) => i >= next && letters(e.textContent) === letters(h.text));
-    if (found < 0) continue;
+    const same = places.get(letters(h.text));
+    while (same && same.at[same.passed] < next) same.passed++;
+    const found = same?.at[same.passed];
+    if (found === undefined) continue;
     next = found + 1;
     out.push([view.state.doc.lineAt(h.at).number, shown[found].getBoundingClientRect().top - top]);
   }
