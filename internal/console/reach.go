@@ -61,8 +61,10 @@ func (v *visit) newReach(to *sheaf.Restriction) (r reach, err error) {
 // readReach reads the choice from the form, and returns the request for it. If the form was sent only
 // to search, Searched is set: the person pressed Find, or Enter in the search field.
 func (v *visit) readReach() (r reach, to *app.RestrictTo, err error) {
-	chosen := v.field("reach")
-	r.Part = chosen == "part" || chosen == "" && len(v.r.PostForm["within"]) > 0 // never more than what is ticked
+	r.Part = v.field("reach") == "part"
+	if _, sent := v.r.PostForm["reach"]; !sent && len(v.r.PostForm["within"]) > 0 {
+		r.Part = true // a form without the choice never gets more than what is ticked
+	}
 	r.Query = strings.TrimSpace(v.field("find-reach"))
 	r.Searched = v.field("find") == "reach" || r.Query != "" && r.Query != v.field("found-reach")
 	to = &app.RestrictTo{}

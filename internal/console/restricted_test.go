@@ -563,6 +563,13 @@ func TestReach_IsChosenWithoutAScript(t *testing.T) {
 	// What is ticked counts, also if a form without the choice sends it.
 	d.wantIn(send("/keys", url.Values{"name": {"Another key"}, "scope": {"documents:read"}, "within": {folder}}).Body.String(), true, "Copy the key now")
 	d.wantIn(d.get("keys"), true, "sees one folder and what is in it")
+	// The choice of the whole workspace counts, whatever is still ticked below it.
+	d.wantIn(send("/keys", url.Values{"name": {"A whole key"}, "scope": {"documents:read"}, "reach": {""}, "within": {folder}}).Body.String(), true, "Copy the key now")
+	keys, err = d.a.Keys(t.Context(), d.caller, sheaf.Paging{Limit: 100})
+	d.must(err)
+	if k := keys.Items[len(keys.Items)-1]; k.Name != "A whole key" || k.RestrictedTo != nil {
+		t.Errorf("the key is %+v", k)
+	}
 
 	for what, wrong := range map[string]struct {
 		change url.Values
