@@ -20,6 +20,19 @@ func makeFolder(path string) error {
 	return nil
 }
 
+// reserveFolder locks the data folder until release is called, unless a server has locked it; then served
+// is true. PostgreSQL has locks of its own, so with it served is false.
+func reserveFolder(s config.StoreSettings) (served bool, release func()) {
+	if s.DatabaseURL != "" {
+		return false, func() {}
+	}
+	unlock, err := lockFolder(s.Data)
+	if err != nil {
+		return true, func() {}
+	}
+	return false, unlock
+}
+
 // lockFolder locks the folder for one server, until unlock is called or the process ends.
 func lockFolder(folder string) (unlock func(), err error) {
 	path := filepath.Join(folder, "serve.lock")

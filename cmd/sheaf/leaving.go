@@ -34,14 +34,8 @@ func (c *workspaceDelete) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer st.Close()
-	served := false
-	if settings.DatabaseURL == "" {
-		if unlock, err := lockFolder(settings.Data); err != nil {
-			served = true
-		} else {
-			defer unlock()
-		}
-	}
+	served, release := reserveFolder(settings)
+	defer release()
 	config := app.Config{Store: st, Now: p.Now, Random: p.Random, Media: files}
 	if !served {
 		index := p.index(settings, st, slog.New(slog.DiscardHandler))

@@ -45,16 +45,8 @@ func (c *reindexCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	// If no server has the data folder, it is locked until this command ends. With PostgreSQL the
-	// nodes have a lock of their own.
-	served := false
-	if settings.DatabaseURL == "" {
-		if unlock, err := lockFolder(settings.Data); err != nil {
-			served = true
-		} else {
-			defer unlock()
-		}
-	}
+	served, release := reserveFolder(settings)
+	defer release()
 	index := search.New(search.Config{Store: st, Folder: settings.Data, DatabaseURL: settings.DatabaseURL.Reveal(), DirectURL: settings.DatabaseDirectURL.Reveal(), Now: p.Now, Beside: served})
 	defer index.Close()
 	n, err := c.await(ctx, index, served, asked)

@@ -282,12 +282,13 @@ func conclude[T any](ctx context.Context, a *App, ws sheaf.WorkspaceID, act func
 	return out, err
 }
 
-// operate is write for the operator. For a deleted workspace it returns Conflict, which says how to bring it back.
+// operate is write for the operator. For a deleted workspace that can be brought back it returns
+// Conflict, which says how.
 func operate[T any](ctx context.Context, o Operator, ws sheaf.WorkspaceID, act func(w *work) (T, error)) (out T, err error) {
 	err = o.app.store.WriteIn(ctx, ws, store.Everything, func(tx *store.Tx) (err error) {
 		out, err = perform(tx, o.app, Caller{Workspace: ws}, nil, act)
 		if sheaf.KindOf(err) == sheaf.NotFound {
-			if w, failed := tx.LockWorkspace(ws); failed == nil && w.IsDeleted() {
+			if w, failed := tx.LockWorkspace(ws); failed == nil && w.Restorable(o.app.now()) {
 				return sheaf.Conflictf("workspace %s is deleted, and its data stays until %s: bring it back first with sheaf workspace undelete", ws, w.EndsAt.Format(sheaf.TimeFormat))
 			}
 		}

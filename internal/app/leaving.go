@@ -58,10 +58,10 @@ func (o Operator) DeleteWorkspace(ctx context.Context, id sheaf.WorkspaceID, aft
 // deletedAgain returns Conflict for the deletion of a workspace that is deleted already. It returns nil
 // if the workspace may be removed by now and the deletion asks for the removal at once.
 func deletedAgain(ws sheaf.Workspace, now time.Time, after time.Duration) error {
-	switch due := ws.Removing || !ws.EndsAt.After(now); {
-	case due && after == 0:
+	switch {
+	case !ws.Restorable(now) && after == 0:
 		return nil
-	case due:
+	case !ws.Restorable(now):
 		return sheaf.Conflictf("workspace %s is deleted already and can no longer be kept: a running server removes its data. Without a server, use --delete-after 0", ws.ID)
 	}
 	return sheaf.Conflictf("workspace %s is deleted already, and its data stays until %s: to choose another time, bring it back with sheaf workspace undelete, and delete it again",
@@ -69,16 +69,14 @@ func deletedAgain(ws sheaf.Workspace, now time.Time, after time.Duration) error 
 }
 
 // UndeleteWorkspace brings back a deleted workspace with all its data. It returns Conflict if the
-// workspace is not deleted, or if its removal has begun.
+// workspace is not deleted, or if its time is over.
 func (o Operator) UndeleteWorkspace(ctx context.Context, id sheaf.WorkspaceID) (LeavingWorkspace, error) {
 	out, err := operateDeleted(ctx, o, id, func(tx *store.Tx, ws sheaf.Workspace) (out LeavingWorkspace, err error) {
 		switch {
 		case !ws.IsDeleted():
 			return out, sheaf.Conflictf("workspace %s is not deleted", id)
-		case !ws.Removing && !ws.EndsAt.After(o.app.now()):
-			return out, sheaf.Conflictf("workspace %s could be brought back until %s: its data is removed now; restore a backup into another store", id, ws.EndsAt.Format(time.RFC3339))
-		case ws.Removing:
-			return out, sheaf.Conflictf("the removal of workspace %s has begun: it cannot be brought back; restore a backup into another store", id)
+		case !ws.Restorable(o.app.now()):
+			return out, sheaf.Conflictf("workspace %s could be brought back until %s, and now its data is removed: restore an earlier backup into another store", id, ws.EndsAt.Format(time.RFC3339))
 		}
 		ws.DeletedAt, ws.EndsAt = time.Time{}, time.Time{}
 		out.Workspace = ws

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -198,6 +199,10 @@ func TestFigure_HasSeparators(t *testing.T) {
 func TestActivity_TellsOfMembersAndByPerson(t *testing.T) {
 	w := newTown(t)
 	bob := w.callerOf(w.member)
+	// Events and changes of members are ordered by their millisecond, so no two may have the same one.
+	var step atomic.Int64
+	start := time.Now()
+	w.setClock(func() time.Time { return start.Add(time.Duration(step.Add(1)) * time.Millisecond) })
 	carl := w.callerOf(w.join("carl@example.com", "Carl <i>", sheaf.Editor))
 	w.must(w.a.SetRole(t.Context(), w.caller, bob.User, sheaf.Editor, sheaf.Opt[sheaf.Role]{}))
 	bob.Role = sheaf.Editor

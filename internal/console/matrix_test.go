@@ -229,7 +229,13 @@ func (w *town) join(email, name string, role sheaf.Role) string {
 func (w *town) freeze() {
 	w.Helper()
 	now := time.Now()
-	w.c, w.a, _, _ = consoleOver(w.T, w.store, w.index, func() time.Time { return now })
+	w.setClock(func() time.Time { return now })
+}
+
+// setClock lets the console and the app read the time from now.
+func (w *town) setClock(now func() time.Time) {
+	w.Helper()
+	w.c, w.a, _, _ = consoleOver(w.T, w.store, w.index, now)
 }
 
 func (w *town) must(err error) {

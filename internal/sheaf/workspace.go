@@ -74,6 +74,11 @@ func (w *Workspace) Fields(o *Object) {
 // IsDeleted reports whether the operator has deleted the workspace.
 func (w *Workspace) IsDeleted() bool { return !w.DeletedAt.IsZero() }
 
+// Restorable reports whether the operator can bring the deleted workspace back at `now`.
+func (w *Workspace) Restorable(now time.Time) bool {
+	return w.IsDeleted() && !w.Removing && now.Before(w.EndsAt)
+}
+
 // Storage is how many bytes a workspace stores, and how many it may store.
 type Storage struct {
 	Used  int64

@@ -2,8 +2,8 @@ package doctor
 
 // checkRestrictions are the promises about restrictions and their logs.
 var checkRestrictions = []check{
-	// A key, subscription, member or invitation that is restricted has a restriction of the same ids, which is live if the
-	// key or subscription can be used.
+	// A restricted key, subscription, member or invitation has a live restriction of the same ids. A
+	// revoked or expired key need not have one.
 	{name: "restriction", judge: tells("key %s has no live restriction with its ids, so its events are not recorded"),
 		args: func(p *patient) []any { return []any{p.number, p.Now} }, sql: `
 SELECT k.id
