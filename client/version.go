@@ -18,6 +18,7 @@ type Version struct {
 	ContentSHA256 string    `json:"content_sha256"` // SHA-256 of the text, in hex
 	UserID        *string   `json:"user_id"`        // the author; nil: unknown
 	KeyID         *string   `json:"key_id"`         // the key that was used; nil: the console
+	ProposalID    *string   `json:"proposal_id"`    // the proposal whose acceptance made it; nil: none
 	CreatedAt     time.Time `json:"created_at"`
 	// RestoredVersion is the number of the version that was restored; nil: this one restored none.
 	RestoredVersion *int64 `json:"restored_version"`

@@ -1,6 +1,11 @@
 package app
 
-import "sheaf.dev/internal/sheaf"
+import (
+	"slices"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
 
 // A subscription's filter matches where the event's record is now, or was before the change. The
 // places are read when the event is emitted, in the transaction of the change: a moment later the
@@ -47,6 +52,8 @@ func (w *work) addPlaces(at *sheaf.Places, payload sheaf.Record) error {
 		return w.addProject(at, r.ProjectID)
 	case *sheaf.Medium:
 		return w.addDocument(at, r.DocumentID)
+	case *sheaf.Proposal:
+		return w.addCommon(at, targetsOf(r.Changes))
 	case *sheaf.Health:
 		if to := r.Restriction; to != nil {
 			at.Restriction = to.Number
@@ -137,6 +144,44 @@ func (w *work) addDocument(at *sheaf.Places, id *sheaf.DocumentID) error {
 	return w.addProject(at, d.ProjectID)
 }
 
+// addCommon adds the projects and folders that contain everything that a proposal names. Then the
+// event is in the log of a restriction only if its holders see the whole proposal.
+func (w *work) addCommon(at *sheaf.Places, t store.Targets) error {
+	for _, id := range t.Documents {
+		at.Resources = append(at.Resources, string(id))
+	}
+	if t.Unfiled {
+		return nil
+	}
+	var common *sheaf.Places
+	meet := func(one sheaf.Places) {
+		if common == nil {
+			common = &one
+			return
+		}
+		common.Projects = slices.DeleteFunc(common.Projects, func(id sheaf.ProjectID) bool { return !slices.Contains(one.Projects, id) })
+		common.Folders = slices.DeleteFunc(common.Folders, func(id sheaf.FolderID) bool { return !slices.Contains(one.Folders, id) })
+	}
+	for i := range t.Projects {
+		var one sheaf.Places
+		if err := w.addProject(&one, &t.Projects[i]); err != nil {
+			return err
+		}
+		meet(one)
+	}
+	for i := range t.Documents {
+		var one sheaf.Places
+		if err := w.addDocument(&one, &t.Documents[i]); err != nil {
+			return err
+		}
+		meet(one)
+	}
+	if common != nil {
+		at.Projects, at.Folders = append(at.Projects, common.Projects...), append(at.Folders, common.Folders...)
+	}
+	return nil
+}
+
 // filterExists returns NotFound if the filter names a record that the workspace does not have.
 // Records that the filter named before may be gone.
 func (w *work) filterExists(before, f *sheaf.Filter) error {
@@ -187,6 +232,7 @@ func (w *work) resourceExists(id string) error {
 		func() error { _, err := w.Folder(w.ws.ID, sheaf.FolderID(id)); return err },
 		func() error { _, err := w.Medium(w.ws.ID, sheaf.MediumID(id)); return err },
 		func() error { _, err := w.Share(w.ws.ID, sheaf.ShareID(id)); return err },
+		func() error { _, err := w.Proposal(w.ws.ID, sheaf.ProposalID(id)); return err },
 		func() error { _, err := w.Subscription(w.ws.ID, sheaf.SubscriptionID(id)); return err },
 	} {
 		if err := find(); sheaf.KindOf(err) != sheaf.NotFound {

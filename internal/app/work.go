@@ -45,6 +45,8 @@ type work struct {
 
 	light bool // writeWhole runs it, and repeats it among the heavy writes if it returns errHeavy
 
+	writer *sheaf.Author // author of versions; nil: the caller
+
 	expired int64 // size of the expired answer that the new one will replace
 
 	places    places // cache for the filters of subscriptions
@@ -159,8 +161,14 @@ func (w *work) emitRaw(t sheaf.EventType, id string, user sheaf.UserID, payload 
 	return w.events[len(w.events)-1]
 }
 
-// author returns the author of versions made in this transaction.
-func (w *work) author() sheaf.Author { return sheaf.Author{User: w.caller.User, Key: w.caller.Key.ID} }
+// author returns the author of versions made in this transaction: the caller, or the author of the
+// proposal that the caller accepts.
+func (w *work) author() sheaf.Author {
+	if w.writer != nil {
+		return *w.writer
+	}
+	return sheaf.Author{User: w.caller.User, Key: w.caller.Key.ID}
+}
 
 // nextNumber returns the number of a new record.
 func (w *work) nextNumber() int64 {

@@ -27,6 +27,9 @@ func (x *exchange) fail(err error) {
 		if e.Index != nil {
 			o.Int("index", int64(*e.Index))
 		}
+		if e.Conflicts != nil {
+			sheaf.AppendConflicts(o, e.Conflicts)
+		}
 	}))
 	x.reply(answer{status: front.Status(e.Kind), body: body})
 }

@@ -60,6 +60,16 @@ POST /api/v1/shares: shares:write documents:read media:read
 GET /api/v1/shares/{id}: shares:read
 PATCH /api/v1/shares/{id}: shares:write documents:read media:read
 DELETE /api/v1/shares/{id}: shares:write
+GET /api/v1/proposals: proposals:read
+POST /api/v1/proposals: proposals:write
+GET /api/v1/proposals/{id}: proposals:read
+PATCH /api/v1/proposals/{id}: proposals:write
+GET /api/v1/proposals/{id}/changes/{n}: proposals:read documents:read
+POST /api/v1/proposals/{id}/approve: proposals:approve
+DELETE /api/v1/proposals/{id}/approve: proposals:approve
+POST /api/v1/proposals/{id}/accept: proposals:approve documents:write
+POST /api/v1/proposals/{id}/reject: proposals:approve
+POST /api/v1/proposals/{id}/withdraw: proposals:write
 GET /api/v1/media: media:read
 POST /api/v1/media: media:write
 GET /api/v1/media/{id}: media:read
@@ -145,7 +155,7 @@ func TestRoutes_DeclareWhatTheyNeed(t *testing.T) {
 // anyBody is valid for every route that takes one: fields that a route does not know are ignored.
 const anyBody = `{"name":"n","title":"t","filename":"f","entity_type":"project","folder_id":null,"parent_id":null,
 	"type":"media.uploaded","resource_id":"0190b0a0-0000-7000-8000-000000000000","payload":{},"scopes":["projects:read"],
-	"content":"c","listed":true,
+	"content":"c","listed":true,"changes":[{"op":"create","title":"t"}],
 	"url":"https://hooks.example.com/sheaf","events":["project.created"],"since":"2020-01-01T00:00:00Z"}`
 
 // resources makes one of each noun that stands before an {id}, and returns their ids.
@@ -154,7 +164,7 @@ func resources(t *testing.T, c *apitest.Client) map[string]string {
 	made := map[string]string{}
 	subscription := c.POST("/api/webhooks/subscriptions", anyBody).Want(t, 201).JSON["subscription"].(map[string]any)
 	made["subscriptions"] = fmt.Sprint(subscription["id"])
-	for _, noun := range []string{"projects", "folders", "brandings", "documents", "media", "events", "api-keys"} {
+	for _, noun := range []string{"projects", "folders", "brandings", "documents", "media", "events", "api-keys", "proposals"} {
 		made[noun] = c.POST("/api/v1/"+noun, anyBody).Text(t, "id")
 	}
 	made["shares"] = c.POST("/api/v1/shares", map[string]string{"resource_type": "document", "resource_id": made["documents"]}).Text(t, "id")
@@ -194,6 +204,9 @@ func send(c *apitest.Client, r httpapi.Route, path string) *apitest.Response {
 	}
 	if r.Body {
 		return c.Do(r.Method, path, anyBody)
+	}
+	if r.Method == "POST" && strings.HasPrefix(r.Path, proposals) {
+		return c.Do(r.Method, path, nil, "If-Match: *") // some decisions need it
 	}
 	return c.Do(r.Method, path, nil)
 }
@@ -329,6 +342,12 @@ func TestReferences_ForeignIDIsAsAnUnknownOne(t *testing.T) {
 			{"POST", "/api/v1/shares", `{"resource_type":"document","resource_id":"` + own["documents"] + `","branding_id":"%s"}`, "brandings", 404},
 			{"PATCH", "/api/v1/shares/" + own["shares"], `{"branding_id":"%s"}`, "brandings", 404},
 			{"GET", "/api/v1/shares?resource_id=%s", "", "documents", 200},
+			{"POST", "/api/v1/proposals", `{"title":"t","changes":[{"op":"restore","document_id":"%s"}]}`, "documents", 404},
+			{"POST", "/api/v1/proposals", `{"title":"t","changes":[{"op":"edit","base_version":1,"title":"x","document_id":"%s"}]}`, "documents", 404},
+			{"POST", "/api/v1/proposals", `{"title":"t","changes":[{"op":"create","title":"x","project_id":"%s"}]}`, "projects", 404},
+			{"POST", "/api/v1/proposals", `{"title":"t","changes":[{"op":"move","document_id":"` + own["documents"] + `","before_id":"%s"}]}`, "documents", 404},
+			{"GET", "/api/v1/proposals?document_id=%s", "", "documents", 200},
+			{"GET", "/api/v1/proposals?project_id=%s", "", "projects", 200},
 			{"POST", "/api/v1/media?document_id=%s", "bytes", "documents", 404},
 			{"PATCH", "/api/v1/media/" + own["media"], `{"document_id":"%s"}`, "documents", 404},
 			{"GET", "/api/v1/media?document_id=%s", "", "documents", 200},

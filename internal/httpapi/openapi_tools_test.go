@@ -112,7 +112,7 @@ func TestOpenAPI_HasAVersionAndNamesToGenerateBy(t *testing.T) {
 
 var (
 	semver      = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
-	operationID = regexp.MustCompile(`^(append|batch|create|delete|diff|get|list|move|publish|purge|put|recover|redeliver|restore|revoke|rotate|search|stream|test|update|upload)([A-Z][a-z]+)*$`)
+	operationID = regexp.MustCompile(`^(accept|append|approve|batch|create|delete|diff|get|list|move|publish|purge|put|recover|redeliver|reject|restore|revoke|rotate|search|stream|test|update|upload|withdraw)([A-Z][a-z]+)*$`)
 )
 
 // collection is where the Postman collection lies.

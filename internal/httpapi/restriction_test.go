@@ -57,6 +57,7 @@ func divide(t testing.TB, a *apitest.API) divided {
 	d.out["trashed"] = create(t, c, documents, fields{"title": canary + " trashed", "project_id": d.out["projects"]})
 	c.DELETE(at(documents, d.out["trashed"])).Want(t, 204)
 	d.out["loose"] = create(t, c, documents, fields{"title": canary + " in no project"})
+	d.out["proposals"] = propose(c, fields{"op": "edit", "document_id": d.out["documents"], "base_version": 1, "title": canary}).Want(t, 201).Text(t, "id")
 	d.out["brandings"] = create(t, c, "/api/v1/brandings", fields{"name": canary})
 	d.out["subscriptions"] = idOf(subscribe(t, c, fields{"name": canary}))
 	d.out["events"] = c.GET(events+"?limit=1&resource_id="+d.out["projects"]).Want(t, 200).IDs(t)[0]
@@ -144,6 +145,9 @@ func TestRestriction_OutsideDoesNotExist(t *testing.T) {
 		"PUT /api/v1/documents/{id}/content":            {`text`},
 		"POST /api/v1/shares":                           {`{"resource_type":"document","resource_id":"%"}`, `{"resource_type":"project","resource_id":"%"}`},
 		"PATCH /api/v1/shares/{id}":                     {`{"listed":true}`},
+		"POST /api/v1/proposals":                        {`{"title":"t","changes":[{"op":"restore","document_id":"%"}]}`, `{"title":"t","changes":[{"op":"create","title":"t","project_id":"%"}]}`, `{"title":"t","changes":[{"op":"create","title":"t","project_id":"$project","content":"![](media:%)"}]}`},
+		"PATCH /api/v1/proposals/{id}":                  {`{"title":"t"}`},
+		"GET /api/v1/proposals":                         {`?project_id=%`, `?document_id=%`},
 		"POST /api/v1/media":                            {`?document_id=% bytes`},
 		"PATCH /api/v1/media/{id}":                      {`{"filename":"f"}`},
 		"POST /api/v1/batch":                            {`{"operations":[{"action":"create","resource_type":"document","body":{"title":"t","project_id":"%"}}]}`, `{"operations":[{"action":"delete","resource_type":"document","resource_id":"%"}]}`, `{"operations":[{"action":"update","resource_type":"project","resource_id":"%","body":{"name":"n"}}]}`},
@@ -201,7 +205,7 @@ func TestRestriction_OutsideDoesNotExist(t *testing.T) {
 			}
 		}
 		// Nothing outside was changed.
-		for _, noun := range []string{"folders", "projects", "documents", "media", "shares"} {
+		for _, noun := range []string{"folders", "projects", "documents", "media", "shares", "proposals"} {
 			d.owner.GET("/api/v1/"+noun+"/"+d.out[noun]).Want(t, 200)
 		}
 	})

@@ -88,6 +88,7 @@ func (s *Server) allRoutes() []route {
 	// A key that creates a share must be able to read what it shows. For a project, app also requires
 	// projects:read.
 	publish := needs(sheaf.SharesWrite, sheaf.DocumentsRead, sheaf.MediaRead)
+	proposalsRead, proposalsWrite, proposalsApprove := needs(sheaf.ProposalsRead), needs(sheaf.ProposalsWrite), needs(sheaf.ProposalsApprove)
 	mediaRead, mediaWrite := needs(sheaf.MediaRead), needs(sheaf.MediaWrite)
 	return []route{
 		on(get, "/api/v1/projects", read, s.listProjects, cached),
@@ -135,6 +136,17 @@ func (s *Server) allRoutes() []route {
 		on(get, "/api/v1/shares/{id}", needs(sheaf.SharesRead), shows(s.App.Share, shownShare)),
 		on(patch, "/api/v1/shares/{id}", publish, updates(shareChange, s.App.UpdateShare, shownShare)),
 		on(remove, "/api/v1/shares/{id}", needs(sheaf.SharesWrite), deletes(s.App.DeleteShare)),
+
+		on(get, "/api/v1/proposals", proposalsRead, s.listProposals),
+		on(post, "/api/v1/proposals", proposalsWrite, s.createProposal),
+		on(get, "/api/v1/proposals/{id}", proposalsRead, shows(s.App.Proposal, shownProposalDetail)),
+		on(patch, "/api/v1/proposals/{id}", proposalsWrite, s.updateProposal),
+		on(get, "/api/v1/proposals/{id}/changes/{n}", needs(sheaf.ProposalsRead, sheaf.DocumentsRead), s.previewChange),
+		on(post, "/api/v1/proposals/{id}/approve", proposalsApprove, decides(s.App.ApproveProposal)),
+		on(remove, "/api/v1/proposals/{id}/approve", proposalsApprove, s.takeBackApproval),
+		on(post, "/api/v1/proposals/{id}/accept", needs(sheaf.ProposalsApprove, sheaf.DocumentsWrite), decides(s.App.AcceptProposal)),
+		on(post, "/api/v1/proposals/{id}/reject", proposalsApprove, s.rejectProposal, emptyBody),
+		on(post, "/api/v1/proposals/{id}/withdraw", proposalsWrite, decides(s.App.WithdrawProposal)),
 
 		on(get, "/api/v1/media", mediaRead, s.listMedia, cached),
 		on(post, "/api/v1/media", mediaWrite, s.uploadMedium),

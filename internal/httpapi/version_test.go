@@ -27,7 +27,7 @@ func TestVersions_ListAndGet(t *testing.T) {
 		a.Clock.Advance(time.Second)
 		put(c, one, "third\n").Want(t, 200)
 		record := func(n int, title, text, when string) string {
-			return fmt.Sprintf(`{"version":%d,"title":"%s","content_bytes":%d,"content_sha256":"%s","user_id":"%s","key_id":"%s","created_at":"2026-11-15T%sZ","restored_version":null`,
+			return fmt.Sprintf(`{"version":%d,"title":"%s","content_bytes":%d,"content_sha256":"%s","user_id":"%s","key_id":"%s","proposal_id":null,"created_at":"2026-11-15T%sZ","restored_version":null`,
 				n, title, len(text), hashOf(text), user, key, when)
 		}
 		all := []string{record(3, "Two", "third\n", "10:00:03.000"), record(2, "Two", "second\n", "10:00:01.000"), record(1, "One", "", "10:00:00.000")}

@@ -184,14 +184,19 @@ type BatchResult struct {
 // AtOperation returns a refusal with the Index of its operation in a batch, and names the operation
 // in the text. The text for a person stays as it was, because a person sees what is refused. Other
 // errors are returned unchanged.
-func AtOperation(index int, err error) error {
+func AtOperation(index int, err error) error { return atIndex("operations", index, err) }
+
+// AtChange is AtOperation for a change of a proposal.
+func AtChange(index int, err error) error { return atIndex("changes", index, err) }
+
+func atIndex(list string, index int, err error) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Cause != nil {
 		return err
 	}
 	in := *e // a copy, because the error may be shared
 	in.Index = &index
-	in.Text = fmt.Sprintf("operations[%d]: %s", index, e.Text)
+	in.Text = fmt.Sprintf("%s[%d]: %s", list, index, e.Text)
 	if in.Person == "" {
 		in.Person = e.Text
 	}

@@ -129,15 +129,15 @@ const (
 
 // DocumentChange is what a client sends to create or change a document.
 type DocumentChange struct {
-	Title       Opt[string]
-	Description Opt[string]
-	ProjectID   Opt[ProjectID]
-	ParentID    Opt[DocumentID]
-	SortOrder   Opt[int64]
-	Content     Opt[string] // Markdown; null is the empty text
-	ExternalID  Opt[string]
-	URL         Opt[string]
-	Metadata    Opt[MetadataChange]
+	Title       Opt[string]         `json:"title,omitzero"`
+	Description Opt[string]         `json:"description,omitzero"`
+	ProjectID   Opt[ProjectID]      `json:"project_id,omitzero"`
+	ParentID    Opt[DocumentID]     `json:"parent_id,omitzero"`
+	SortOrder   Opt[int64]          `json:"sort_order,omitzero"`
+	Content     Opt[string]         `json:"content,omitzero"` // Markdown; null is the empty text
+	ExternalID  Opt[string]         `json:"external_id,omitzero"`
+	URL         Opt[string]         `json:"url,omitzero"`
+	Metadata    Opt[MetadataChange] `json:"metadata,omitzero"`
 }
 
 // Empty reports whether no writable field was sent.

@@ -88,10 +88,10 @@ func ReadingOrder(entries []TreeEntry) []TreeEntry {
 // DocumentMove is what a client sends to move a document: where to, and before or after which
 // document of the new level.
 type DocumentMove struct {
-	ProjectID Opt[ProjectID]
-	ParentID  Opt[DocumentID]
-	BeforeID  Opt[DocumentID]
-	AfterID   Opt[DocumentID]
+	ProjectID Opt[ProjectID]  `json:"project_id,omitzero"`
+	ParentID  Opt[DocumentID] `json:"parent_id,omitzero"`
+	BeforeID  Opt[DocumentID] `json:"before_id,omitzero"`
+	AfterID   Opt[DocumentID] `json:"after_id,omitzero"`
 }
 
 // Check returns Invalid if the fields contradict each other.

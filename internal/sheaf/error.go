@@ -49,6 +49,7 @@ const (
 	CodeSubscriptionLimit   Code = "SUBSCRIPTION_LIMIT_REACHED"
 	CodeShareLimit          Code = "SHARE_LIMIT_REACHED"
 	CodeRestrictionLimit    Code = "RESTRICTION_LIMIT_REACHED"
+	CodeProposalLimit       Code = "PROPOSAL_LIMIT_REACHED"
 	CodeUploadLimit         Code = "UPLOAD_LIMIT_REACHED"
 	CodeUnsupportedType     Code = "UNSUPPORTED_MEDIA_TYPE"
 	CodeRange               Code = "RANGE_NOT_SATISFIABLE"
@@ -69,6 +70,9 @@ type Error struct {
 	Noun string
 	// Index is the position, from 0, of the refused operation in a batch; nil outside of batches.
 	Index *int
+	// Conflicts are the places at which a proposal conflicts with what its documents are now; nil in
+	// other errors.
+	Conflicts []ProposalConflict
 	// Person is the text for a person who is signed in to the console, if Text speaks of a key, or
 	// for a person without an account. If it is set, people see it even if there is a Cause. It is
 	// empty if Text serves both.

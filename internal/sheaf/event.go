@@ -28,6 +28,13 @@ const (
 	ShareUpdated        EventType = "share.updated"
 	ShareDeleted        EventType = "share.deleted"
 
+	ProposalCreated   EventType = "proposal.created"
+	ProposalUpdated   EventType = "proposal.updated"
+	ProposalApproved  EventType = "proposal.approved"
+	ProposalAccepted  EventType = "proposal.accepted"
+	ProposalRejected  EventType = "proposal.rejected"
+	ProposalWithdrawn EventType = "proposal.withdrawn"
+
 	SubscriptionFailing     EventType = "subscription.failing"
 	SubscriptionDeactivated EventType = "subscription.deactivated"
 	SubscriptionReactivated EventType = "subscription.reactivated"
@@ -40,6 +47,7 @@ var EventTypes = []EventType{DocumentCreated, DocumentUpdated, DocumentDeleted,
 	ProjectCreated, ProjectUpdated, ProjectDeleted, FolderCreated, FolderUpdated, FolderDeleted,
 	MediaUploaded, GenerationStarted, GenerationCompleted, GenerationFailed,
 	ShareCreated, ShareUpdated, ShareDeleted,
+	ProposalCreated, ProposalUpdated, ProposalApproved, ProposalAccepted, ProposalRejected, ProposalWithdrawn,
 	SubscriptionFailing, SubscriptionDeactivated, SubscriptionReactivated, WebhookTest}
 
 // Known reports whether t is one of EventTypes.

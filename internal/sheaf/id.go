@@ -22,6 +22,7 @@ type (
 	BrandingID     string
 	MediumID       string
 	ShareID        string
+	ProposalID     string
 )
 
 // EventPrefix begins every event's identifier.

@@ -1,5 +1,7 @@
 package sheaf
 
+import "encoding/json"
+
 // Opt is a field that a client may leave out, send as null, or send with a value: PATCH treats the
 // three differently.
 type Opt[T any] struct {
@@ -23,4 +25,23 @@ func (o Opt[T]) Pointer() *T {
 		return nil
 	}
 	return &o.Value
+}
+
+// MarshalJSON returns the stored form of a field. A field that was not sent is left out by
+// `omitzero`.
+func (o Opt[T]) MarshalJSON() ([]byte, error) {
+	if !o.Given() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(o.Value)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON.
+func (o *Opt[T]) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*o = Nil[T]()
+		return nil
+	}
+	o.Set = true
+	return json.Unmarshal(b, &o.Value)
 }

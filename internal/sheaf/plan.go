@@ -69,6 +69,26 @@ func (p Plan) AllowShares() error {
 	return PlanRequiredf("sharing needs the Pro or Business plan, this workspace is on %s: upgrade it to make or change shares; those that it has stay", p)
 }
 
+// MaxProposals returns how many open proposals a workspace may have.
+func (p Plan) MaxProposals() int {
+	switch p {
+	case Pro:
+		return 1_000
+	case Business:
+		return 10_000
+	}
+	return 0
+}
+
+// AllowProposals returns PLAN_REQUIRED unless the plan includes making proposals. Open ones can be
+// decided on every plan.
+func (p Plan) AllowProposals() error {
+	if p.Paid() {
+		return nil
+	}
+	return PlanRequiredf("proposals need the Pro or Business plan, this workspace is on %s: upgrade it to make some; those that are open can be decided", p)
+}
+
 // AllowFolders returns PLAN_REQUIRED unless the plan includes folders of that type: project folders
 // need Pro, branding folders Business.
 func (p Plan) AllowFolders(t EntityType) error {

@@ -19,19 +19,23 @@ const (
 	MediaWrite     Scope = "media:write"
 	SharesRead     Scope = "shares:read"
 	SharesWrite    Scope = "shares:write"
-	BrandingsRead  Scope = "brandings:read"
-	BrandingsWrite Scope = "brandings:write"
-	WebhooksRead   Scope = "webhooks:read"
-	WebhooksWrite  Scope = "webhooks:write"
-	EventsRead     Scope = "events:read"
-	EventsWrite    Scope = "events:write"
-	KeysRead       Scope = "keys:read"
-	KeysWrite      Scope = "keys:write"
+	ProposalsRead  Scope = "proposals:read"
+	ProposalsWrite Scope = "proposals:write"
+	// ProposalsApprove decides about proposals: it approves, accepts and rejects them.
+	ProposalsApprove Scope = "proposals:approve"
+	BrandingsRead    Scope = "brandings:read"
+	BrandingsWrite   Scope = "brandings:write"
+	WebhooksRead     Scope = "webhooks:read"
+	WebhooksWrite    Scope = "webhooks:write"
+	EventsRead       Scope = "events:read"
+	EventsWrite      Scope = "events:write"
+	KeysRead         Scope = "keys:read"
+	KeysWrite        Scope = "keys:write"
 )
 
 // AllScopes are the scopes in the order in which they are shown.
 var AllScopes = Scopes{ProjectsRead, ProjectsWrite, DocumentsRead, DocumentsWrite,
-	MediaRead, MediaWrite, SharesRead, SharesWrite, BrandingsRead, BrandingsWrite,
+	MediaRead, MediaWrite, SharesRead, SharesWrite, ProposalsRead, ProposalsWrite, ProposalsApprove, BrandingsRead, BrandingsWrite,
 	WebhooksRead, WebhooksWrite, EventsRead, EventsWrite, KeysRead, KeysWrite}
 
 // Scopes is a set of scopes, each once.
@@ -86,8 +90,8 @@ var roles = []struct {
 	role Role
 	adds Scopes
 }{
-	{Member, Scopes{ProjectsRead, DocumentsRead, MediaRead, SharesRead, BrandingsRead, WebhooksRead, EventsRead, KeysRead}},
-	{Editor, Scopes{ProjectsWrite, DocumentsWrite, MediaWrite, SharesWrite, BrandingsWrite}},
+	{Member, Scopes{ProjectsRead, DocumentsRead, MediaRead, SharesRead, ProposalsRead, ProposalsWrite, BrandingsRead, WebhooksRead, EventsRead, KeysRead}},
+	{Editor, Scopes{ProjectsWrite, DocumentsWrite, MediaWrite, SharesWrite, ProposalsApprove, BrandingsWrite}},
 	{Admin, Scopes{WebhooksWrite, EventsWrite, KeysWrite}},
 	{Owner, nil},
 }

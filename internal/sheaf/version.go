@@ -16,8 +16,9 @@ type Version struct {
 	Title         string
 	ContentBytes  int64
 	ContentSHA256 string
-	UserID        *UserID // author; nil if it was not recorded
-	KeyID         *KeyID  // key of the author; nil in the console
+	UserID        *UserID     // author; nil if it was not recorded
+	KeyID         *KeyID      // key of the author; nil in the console
+	ProposalID    *ProposalID // proposal whose acceptance made it; nil: none
 	CreatedAt     time.Time
 	Restored      *int64 // number of the version whose title and text this one brought back; nil: none
 }
@@ -30,6 +31,7 @@ func (v *Version) Fields(o *Object) {
 	o.Text("content_sha256", v.ContentSHA256)
 	o.OptText("user_id", (*string)(v.UserID))
 	o.OptText("key_id", (*string)(v.KeyID))
+	o.OptText("proposal_id", (*string)(v.ProposalID))
 	o.Time("created_at", v.CreatedAt)
 	o.OptInt("restored_version", v.Restored)
 }
@@ -49,6 +51,7 @@ func (v *VersionText) Fields(o *Object) {
 // Author is the author of a version. Imports, operators and members in the console have no key.
 type Author struct {
 	User     UserID
-	Key      KeyID  // empty: none
-	Restored *int64 // number of the version that the author restored; nil: none
+	Key      KeyID      // empty: none
+	Proposal ProposalID // proposal that is accepted; empty: none
+	Restored *int64     // number of the version that the author restored; nil: none
 }

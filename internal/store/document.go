@@ -209,6 +209,9 @@ func (tx *Tx) InsertDocument(ws sheaf.WorkspaceID, d sheaf.Document, by sheaf.Au
 	if by.Key != "" {
 		first.KeyID = &by.Key
 	}
+	if by.Proposal != "" {
+		first.ProposalID = &by.Proposal
+	}
 	return tx.InsertDocuments(ws, []NewDocument{{Document: &d, Present: first}})
 }
 

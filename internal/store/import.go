@@ -169,7 +169,7 @@ func counts[T ~string](ws sheaf.WorkspaceID, by map[T]int64) (rows [][]any) {
 }
 
 var insertDocuments = engine.NewBulkInsert("documents", "ws int", "id id", "project_id id", "title", "title_folded", "description", "description_folded",
-	"number int", "revision int", "created_at int", "updated_at int", "version int", "version_at int", "version_user id", "version_key id", "version_restored int",
+	"number int", "revision int", "created_at int", "updated_at int", "version int", "version_at int", "version_user id", "version_key id", "version_proposal id", "version_restored int",
 	"content_bytes int", "content_hash bytes", "external_id", "url", "metadata", "parent_id id", "sort_order int")
 
 var countAllDocuments = engine.NewBulk(`
@@ -198,7 +198,7 @@ func (tx *Tx) InsertDocuments(ws sheaf.WorkspaceID, documents []NewDocument) err
 	linked := map[sheaf.ProjectID]int64{}
 	for i, d := range documents {
 		rows[i] = []any{ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
-			d.Number, d.Revision, d.CreatedAt, d.UpdatedAt, d.Version, d.presentSince(), d.Present.UserID, d.Present.KeyID, d.Present.Restored,
+			d.Number, d.Revision, d.CreatedAt, d.UpdatedAt, d.Version, d.presentSince(), d.Present.UserID, d.Present.KeyID, d.Present.ProposalID, d.Present.Restored,
 			d.ContentBytes, textHash(d.ContentSHA256), d.ExternalID, d.URL, storedMetadata(d.Metadata),
 			d.ParentID, storedOrder(d.Document)}
 		if d.ProjectID != nil {
@@ -212,7 +212,7 @@ func (tx *Tx) InsertDocuments(ws sheaf.WorkspaceID, documents []NewDocument) err
 }
 
 var insertVersions = engine.NewBulkInsert("versions", "ws int", "document_id id", "version int", "title", "content_bytes int", "content_hash bytes",
-	"user_id id", "key_id id", "created_at int", "restored int")
+	"user_id id", "key_id id", "proposal_id id", "created_at int", "restored int")
 
 // NewVersion is a past version of a document to insert.
 type NewVersion struct {
@@ -225,7 +225,7 @@ type NewVersion struct {
 func (tx *Tx) InsertVersions(ws sheaf.WorkspaceID, versions []NewVersion) error {
 	rows := make([][]any, len(versions))
 	for i, v := range versions {
-		rows[i] = []any{ws, v.Document, v.Number, v.Title, v.ContentBytes, textHash(v.ContentSHA256), v.UserID, v.KeyID, v.CreatedAt, v.Restored}
+		rows[i] = []any{ws, v.Document, v.Number, v.Title, v.ContentBytes, textHash(v.ContentSHA256), v.UserID, v.KeyID, v.ProposalID, v.CreatedAt, v.Restored}
 	}
 	if err := tx.insertMany(insertVersions, rows); err != nil {
 		return fmt.Errorf("insert %d versions: %w", len(versions), err)

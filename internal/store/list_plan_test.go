@@ -103,6 +103,18 @@ func lists() (out []asked) {
 			documents(" of a reference", "external_id", true, sheaf.DocumentFilter{ExternalID: "x"})
 			documents(" changed since", "updated_at", s != sheaf.DocumentsByUpdated, sheaf.DocumentFilter{UpdatedSince: &since})
 		}
+		proposals := func(name, by string, sorts bool, f sheaf.ProposalFilter) {
+			f.Paging = p
+			add(fmt.Sprintf("proposals%s, desc %t", name, desc), by, sorts, func(r *Reader) error {
+				_, err := r.Proposals(theWorkspace, f)
+				return err
+			})
+		}
+		proposals("", "", false, sheaf.ProposalFilter{})
+		proposals(" in a state", "state", false, sheaf.ProposalFilter{State: sheaf.ProposalOpen})
+		proposals(" of a user", "user_id", false, sheaf.ProposalFilter{User: theUser})
+		proposals(" about a document", "resource_id", true, sheaf.ProposalFilter{Document: "0198c0de-0000-7000-8000-00000000002d"})
+		proposals(" changed since", "updated_at", true, sheaf.ProposalFilter{UpdatedSince: &since})
 		add(fmt.Sprintf("versions, desc %t", desc), "", false, func(r *Reader) error {
 			_, err := r.Versions(theWorkspace, "0198c0de-0000-7000-8000-00000000002d", p)
 			return err
@@ -295,6 +307,8 @@ func fillLists(t *testing.T, s *Store) {
 			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000003f", ProjectID: &p, ParentID: &parent, Number: 12}, sheaf.Author{}),
 			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000003d", ProjectID: &p, Number: 10, ExternalID: &gone, UpdatedAt: at}, sheaf.Author{}),
 			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000003e", Number: 11}, sheaf.Author{}),
+			tx.InsertProposal(theWorkspace, sheaf.Proposal{ID: "0198c0de-0000-7000-8000-000000000066", Number: 13, State: sheaf.ProposalOpen, User: theUser, UpdatedAt: at}),
+			tx.SetTargets(theWorkspace, 13, Targets{Documents: []sheaf.DocumentID{parent}}),
 			tx.InsertSubscription(theWorkspace, sheaf.Subscription{ID: "0198c0de-0000-7000-8000-000000000055", Events: sheaf.EventTypes, Active: true}, Sealed{Secret: []byte("x")}),
 		} {
 			if err != nil {

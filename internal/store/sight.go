@@ -21,6 +21,7 @@ import (
 //	a project is visible     if the restriction names it, or its folder is visible
 //	a document is visible    if its project is
 //	a medium, a share        if its document, project or folder is
+//	a proposal               if every document and project that it names is
 //	an event                 if it is in the log of the restriction (restriction.go)
 //	a subscription           if it has the same restriction
 //	a branding, its folder   if the caller may read brandings
@@ -178,6 +179,17 @@ func (r *Reader) seeShares(w *engine.Conditions, ws sheaf.WorkspaceID) {
 		args = append(args, more...)
 	}
 	w.And(sql+")", args...)
+}
+
+// seeProposals limits a list of proposals to those that name only what is visible.
+func (r *Reader) seeProposals(w *engine.Conditions, ws sheaf.WorkspaceID) {
+	if r.sight.restriction == nil {
+		return
+	}
+	document, args := r.sight.byDocument(ws, "t.resource_id")
+	project, more := r.sight.projects(ws)
+	w.And(`NOT EXISTS (SELECT 1 FROM proposal_targets t WHERE t.ws = ? AND t.number = proposals.number
+  AND NOT (t.kind = 1 AND `+document+` OR t.kind = 2 AND t.resource_id IN (`+project+`)))`, append(append([]any{ws}, args...), more...)...)
 }
 
 // seesFolder reports whether the folder, or one above it, is named; nil is not. It reads at most

@@ -12,15 +12,15 @@ import (
 // needs no other row. A change first copies it into a row of versions, then writes the new one. The
 // numbers of the stored versions have no gaps, because always the oldest are deleted.
 
-const versionColumns = `version, title, content_bytes, content_hash, user_id, key_id, created_at, restored`
+const versionColumns = `version, title, content_bytes, content_hash, user_id, key_id, proposal_id, created_at, restored`
 
 func scanVersion(r *row) sheaf.Version {
 	return sheaf.Version{Number: r.Int(), Title: r.Text(), ContentBytes: r.Int(), ContentSHA256: readHash(r),
-		UserID: optID[sheaf.UserID](r), KeyID: optID[sheaf.KeyID](r), CreatedAt: r.Time(), Restored: r.OptInt()}
+		UserID: optID[sheaf.UserID](r), KeyID: optID[sheaf.KeyID](r), ProposalID: optID[sheaf.ProposalID](r), CreatedAt: r.Time(), Restored: r.OptInt()}
 }
 
 // presentVersion is versionColumns for the document's own row.
-const presentVersion = `version, title, content_bytes, content_hash, version_user, version_key, COALESCE(version_at, created_at), version_restored`
+const presentVersion = `version, title, content_bytes, content_hash, version_user, version_key, version_proposal, COALESCE(version_at, created_at), version_restored`
 
 const keepVersion = `
 INSERT INTO versions (ws, document_id, ` + versionColumns + `)
@@ -33,7 +33,7 @@ UPDATE documents
 SET project_id = $3, title = $4, title_folded = $5, description = $6, description_folded = $7,
   revision = $8, updated_at = $9, deleted_at = $10, version = $11, version_at = $12, version_user = $13, version_key = $14,
   content_bytes = $15, content_hash = $16, external_id = $17, url = $18, metadata = $19, parent_id = $20, sort_order = $21, deletion = $22,
-  version_restored = $23
+  version_restored = $23, version_proposal = $24
 WHERE ws = $1 AND id = $2`
 
 // AddVersion is UpdateDocument for a change that makes a new version. It stores the previous
@@ -45,7 +45,7 @@ func (tx *Tx) AddVersion(ws sheaf.WorkspaceID, before, d sheaf.Document, by shea
 	}
 	err = tx.exec(updateVersion, ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
 		d.Revision, d.UpdatedAt, d.Deleted, d.Version, d.UpdatedAt, by.User, by.Key, d.ContentBytes, textHash(d.ContentSHA256),
-		d.ExternalID, d.URL, storedMetadata(d.Metadata), d.ParentID, storedOrder(&d), storedDeletion(d.Deletion), by.Restored)
+		d.ExternalID, d.URL, storedMetadata(d.Metadata), d.ParentID, storedOrder(&d), storedDeletion(d.Deletion), by.Restored, by.Proposal)
 	if err != nil {
 		return 0, fmt.Errorf("update document %s: %w", d.ID, err)
 	}

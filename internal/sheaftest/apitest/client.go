@@ -184,8 +184,11 @@ func (r *Response) WantError(t testing.TB, status int, code string, parts ...str
 	if field, _ := r.JSON["field"].(string); field != "" && strings.Contains(text, field) {
 		fields++
 	}
-	if index, is := r.JSON["index"].(float64); is && strings.HasPrefix(text, fmt.Sprintf("operations[%v]: ", index)) {
-		fields++ // of a batch
+	if index, is := r.JSON["index"].(float64); is && (strings.HasPrefix(text, fmt.Sprintf("operations[%v]: ", index)) || strings.HasPrefix(text, fmt.Sprintf("changes[%v]: ", index))) {
+		fields++ // of a batch, or a proposal
+	}
+	if _, is := r.JSON["conflicts"].([]any); is {
+		fields++ // of a proposal
 	}
 	if len(r.JSON) != fields || text == "" || r.JSON["code"] != code {
 		t.Fatalf("%s: got %d %s, want {error, code: %s} and perhaps the field", r.what, r.Status, clip(r.Body), code)

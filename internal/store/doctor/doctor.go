@@ -133,7 +133,7 @@ type check struct {
 }
 
 // workspaceChecks are all promises about one workspace.
-var workspaceChecks = join(checkWorkspace, checkRestrictions, checkPlan, checkKeys, checkReferences, checkFolders, checkBrandings, checkProjects, checkDocuments, checkVersions, checkShares, checkEvents,
+var workspaceChecks = join(checkWorkspace, checkRestrictions, checkPlan, checkKeys, checkReferences, checkFolders, checkBrandings, checkProjects, checkDocuments, checkVersions, checkShares, checkProposals, checkEvents,
 	checkSubscriptions, checkDeliveries)
 
 // join puts lists of checks one after the other.

@@ -185,6 +185,15 @@ var plants = []plant{
 		 WHERE ws = {n} AND hash <> ` + presentHash}},
 	{check: "text hash: packed in no known form", sql: []string{`UPDATE texts SET form = 99 WHERE ws = {n} AND hash = ` + presentHash}},
 
+	{check: "proposal text", sql: []string{
+		`UPDATE workspaces SET storage = storage - (SELECT SUM(t.bytes) FROM proposal_texts t WHERE t.ws = {n}) WHERE ws = {n}`,
+		`DELETE FROM proposal_texts WHERE ws = {n}`}},
+	{check: "proposal text: of changes that cannot be read", sql: []string{`UPDATE proposals SET changes = 'none' WHERE ws = {n}`}},
+	{check: "proposal text hash", sql: []string{
+		`UPDATE proposal_texts SET body = (SELECT t.body FROM texts t WHERE t.ws = {n} AND t.hash = ` + presentHash + `) WHERE ws = {n}`}},
+	{check: "proposal text hash: packed in no known form", sql: []string{`UPDATE proposal_texts SET form = 99 WHERE ws = {n}`}},
+	{check: "proposal target", sql: []string{`INSERT INTO proposal_targets (ws, number, kind, resource_id) VALUES ({n}, 100000, 1, {nowhere})`}},
+
 	{check: "share resource", sql: []string{
 		`UPDATE events SET body = replace(body, {text}(SELECT resource_id FROM shares s WHERE s.ws = {n} AND s.listed = 1){end}, '{lost}')
 		 WHERE ws = {n} AND resource_id = (SELECT id FROM shares s WHERE s.ws = {n} AND s.listed = 1)`,
@@ -414,6 +423,8 @@ func populate(t *testing.T, c *apitest.Client, url string) {
 	written := "/api/v1/documents/" + id("/api/v1/documents", object{"title": "Draft", "content": "one"})
 	c.PATCH(written, object{"content": "two"}).Want(t, 200)
 	c.PATCH(written, object{"title": "Written"}).Want(t, 200)
+	id("/api/v1/proposals", object{"title": "Better", "changes": []object{
+		{"op": "edit", "document_id": strings.TrimPrefix(written, "/api/v1/documents/"), "base_version": 1, "content": "three"}}})
 	share := id("/api/v1/shares", object{"resource_type": "project", "resource_id": filed})
 	c.PATCH("/api/v1/shares/"+share, object{"listed": true}).Want(t, 200)
 	id("/api/v1/shares", object{"resource_type": "document", "resource_id": strings.TrimPrefix(written, "/api/v1/documents/")})

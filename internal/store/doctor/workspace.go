@@ -71,6 +71,7 @@ FROM (
   WHERE ws = $1
   UNION ALL
   SELECT storage, 'bytes of texts and media', (SELECT CAST(COALESCE(SUM(t.bytes), 0) AS BIGINT) FROM texts t WHERE t.ws = $1)
+    + (SELECT CAST(COALESCE(SUM(t.bytes), 0) AS BIGINT) FROM proposal_texts t WHERE t.ws = $1)
     + (SELECT CAST(COALESCE(SUM(m.bytes), 0) AS BIGINT) FROM media m WHERE m.ws = $1 AND m.state <> 2)
     + (SELECT CAST(COALESCE(SUM(u.reserved), 0) AS BIGINT) FROM uploads u WHERE u.ws = $1)
   FROM workspaces
@@ -110,6 +111,8 @@ FROM (
   SELECT 'key', ws, id, number FROM api_keys WHERE ws = $1
   UNION ALL
   SELECT 'share', ws, id, number FROM shares WHERE ws = $1
+  UNION ALL
+  SELECT 'proposal', ws, id, number FROM proposals WHERE ws = $1
   UNION ALL
   SELECT 'subscription', ws, id, number FROM subscriptions WHERE ws = $1) n
 WHERE number > (SELECT last_number FROM workspaces w WHERE w.ws = $1)`},

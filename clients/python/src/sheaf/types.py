@@ -17,7 +17,7 @@ DocumentEventType = Literal["document.created", "document.updated", "document.de
 DocumentSortField = Literal["created_at", "updated_at", "title", "sort_order", "deleted_at"]
 EntityType = Literal["project", "branding"]
 ErrorClass = Literal["timeout", "blocked_address", "tls", "connection", "status", "canceled", None]
-EventType = Literal["document.created", "document.updated", "document.deleted", "project.created", "project.updated", "project.deleted", "folder.created", "folder.updated", "folder.deleted", "media.uploaded", "generation.started", "generation.completed", "generation.failed", "share.created", "share.updated", "share.deleted", "subscription.failing", "subscription.deactivated", "subscription.reactivated", "webhook.test"]
+EventType = Literal["document.created", "document.updated", "document.deleted", "project.created", "project.updated", "project.deleted", "folder.created", "folder.updated", "folder.deleted", "media.uploaded", "generation.started", "generation.completed", "generation.failed", "share.created", "share.updated", "share.deleted", "proposal.created", "proposal.updated", "proposal.approved", "proposal.accepted", "proposal.rejected", "proposal.withdrawn", "subscription.failing", "subscription.deactivated", "subscription.reactivated", "webhook.test"]
 FolderEventType = Literal["folder.created", "folder.updated", "folder.deleted"]
 Font = Literal["system", "serif", "mono"]
 ForbiddenCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "QUOTA_REACHED"]
@@ -28,8 +28,12 @@ KeyRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "KEY_LIMIT_REACHED", "RES
 NullableFont = Literal["system", "serif", "mono", None]
 Plan = Literal["pro", "business"]
 ProjectEventType = Literal["project.created", "project.updated", "project.deleted"]
+ProposalErrorCode = Literal["VALIDATION_ERROR", "FORBIDDEN", "PLAN_REQUIRED", "QUOTA_REACHED", "PROPOSAL_LIMIT_REACHED", "NOT_FOUND", "CONFLICT", "IDEMPOTENCY_CONFLICT"]
+ProposalEventType = Literal["proposal.created", "proposal.updated", "proposal.approved", "proposal.accepted", "proposal.rejected", "proposal.withdrawn"]
+ProposalOp = Literal["edit", "create", "delete", "restore", "move"]
+ProposalState = Literal["open", "accepted", "rejected", "withdrawn"]
 ReportedEventType = Literal["media.uploaded", "generation.started", "generation.completed", "generation.failed", "share.created", "share.updated", "share.deleted"]
-Scope = Literal["projects:read", "projects:write", "documents:read", "documents:write", "media:read", "media:write", "shares:read", "shares:write", "brandings:read", "brandings:write", "webhooks:read", "webhooks:write", "events:read", "events:write", "keys:read", "keys:write"]
+Scope = Literal["projects:read", "projects:write", "documents:read", "documents:write", "media:read", "media:write", "shares:read", "shares:write", "proposals:read", "proposals:write", "proposals:approve", "brandings:read", "brandings:write", "webhooks:read", "webhooks:write", "events:read", "events:write", "keys:read", "keys:write"]
 ShareEventType = Literal["share.created", "share.updated", "share.deleted"]
 ShareRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "SHARE_LIMIT_REACHED"]
 Shareable = Literal["document", "project", "folder"]
@@ -38,6 +42,12 @@ SubscriptionEventType = Literal["subscription.failing", "subscription.deactivate
 SubscriptionRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "SUBSCRIPTION_LIMIT_REACHED"]
 UploadRefusedCode = Literal["PLAN_REQUIRED", "FORBIDDEN", "QUOTA_REACHED", "UPLOAD_LIMIT_REACHED"]
 Visibility = Literal["private"]
+
+
+class Approval(TypedDict):
+    created_at: str
+    key_id: str | None
+    user_id: str
 
 
 class AttemptTimings(TypedDict):
@@ -194,6 +204,17 @@ class BrandingPage(TypedDict):
 class ConflictError(TypedDict):
     code: Literal["CONFLICT"]
     error: str
+
+
+class ConflictHunk(TypedDict):
+    """Whole lines of each text, with the number of the first, from 1."""
+
+    base: str
+    base_line: int
+    present: str
+    present_line: int
+    proposed: str
+    proposed_line: int
 
 
 class CreateConflictError(TypedDict):
@@ -484,6 +505,17 @@ class ShareEvent(TypedDict):
     workspace_id: str | None
 
 
+class ProposalEvent(TypedDict):
+    id: str
+    payload: dict[str, Any]
+    resource_id: str
+    resource_type: Literal["proposal"]
+    timestamp: str
+    type: ProposalEventType
+    user_id: str
+    workspace_id: str | None
+
+
 class SubscriptionHealth(TypedDict):
     """The state of a subscription. Its address is shown without path and query."""
 
@@ -769,6 +801,31 @@ class NewProject(TypedDict):
     visibility: NotRequired[Visibility]
 
 
+class NewProposedChange(TypedDict):
+    """An `edit` has `document_id`, `base_version` and the fields that change, but not the place of the document. A `create` has the fields of a new document, a `delete` has `document_id` and `base_version`, a `restore` has `document_id`, and a `move` has `document_id` and the fields of a move."""
+
+    after_id: NotRequired[str | None]
+    base_version: NotRequired[int]
+    before_id: NotRequired[str | None]
+    content: NotRequired[str | None]
+    description: NotRequired[str | None]
+    document_id: NotRequired[str]
+    external_id: NotRequired[str | None]
+    metadata: NotRequired[dict[str, str | None] | None]
+    op: ProposalOp
+    parent_id: NotRequired[str | None]
+    project_id: NotRequired[str | None]
+    sort_order: NotRequired[int]
+    title: NotRequired[str]
+    url: NotRequired[str | None]
+
+
+class NewProposal(TypedDict):
+    changes: list[NewProposedChange]
+    message: NotRequired[str | None]
+    title: str
+
+
 class NewShare(TypedDict):
     branding_id: NotRequired[str | None]
     expires_at: NotRequired[str | None]
@@ -848,6 +905,122 @@ class ProjectPut(TypedDict):
     sort_order: NotRequired[int]
     url: NotRequired[str | None]
     visibility: NotRequired[Visibility]
+
+
+class ProposedChange(TypedDict):
+    """What was sent, without the text."""
+
+    after_id: NotRequired[str | None]
+    base_version: NotRequired[int]
+    before_id: NotRequired[str | None]
+    content_bytes: NotRequired[int]
+    content_sha256: NotRequired[str]
+    description: NotRequired[str | None]
+    document_id: NotRequired[str]
+    external_id: NotRequired[str | None]
+    metadata: NotRequired[dict[str, str | None] | None]
+    op: ProposalOp
+    parent_id: NotRequired[str | None]
+    project_id: NotRequired[str | None]
+    sort_order: NotRequired[int]
+    title: NotRequired[str]
+    url: NotRequired[str | None]
+
+
+class Proposal(TypedDict):
+    approvals: list[Approval]
+    changes: list[ProposedChange]
+    created_at: str
+    decided_at: str | None
+    decided_by: str | None
+    id: str
+    key_id: str | None
+    message: str | None
+    note: str | None
+    number: int
+    revision: int
+    state: ProposalState
+    title: str
+    updated_at: str
+    user_id: str
+
+
+class ProposalChange(TypedDict):
+    changes: NotRequired[list[NewProposedChange]]
+    message: NotRequired[str | None]
+    title: NotRequired[str]
+
+
+class ProposedConflict(TypedDict):
+    change: int
+    document_id: str
+    hunks: list[ConflictHunk]
+    reason: str
+
+
+class ProposalDetail(TypedDict):
+    approvals: list[Approval]
+    changes: list[ProposedChange]
+    conflicts: list[ProposedConflict]
+    created_at: str
+    decided_at: str | None
+    decided_by: str | None
+    id: str
+    key_id: str | None
+    message: str | None
+    note: str | None
+    number: int
+    revision: int
+    state: ProposalState
+    title: str
+    updated_at: str
+    user_id: str
+
+
+class ProposalError(TypedDict):
+    code: ProposalErrorCode
+    conflicts: NotRequired[list[ProposedConflict]]
+    error: str
+    field: NotRequired[str]
+    index: NotRequired[int]
+
+
+class ProposalPage(TypedDict):
+    data: list[Proposal]
+    limit: int
+    offset: int
+    total: int
+
+
+class ProposalPreview(TypedDict):
+    """A change of a proposal with its texts. A text that does not exist is `null`."""
+
+    after_id: NotRequired[str | None]
+    base: str | None
+    base_version: NotRequired[int]
+    before_id: NotRequired[str | None]
+    change: int
+    conflicts: list[ProposedConflict]
+    content_bytes: NotRequired[int]
+    content_sha256: NotRequired[str]
+    description: NotRequired[str | None]
+    diff: str | None
+    document_id: NotRequired[str]
+    external_id: NotRequired[str | None]
+    merged: str | None
+    metadata: NotRequired[dict[str, str | None] | None]
+    op: ProposalOp
+    parent_id: NotRequired[str | None]
+    present: str | None
+    project_id: NotRequired[str | None]
+    proposed: str | None
+    sort_order: NotRequired[int]
+    title: NotRequired[str]
+    url: NotRequired[str | None]
+
+
+class ProposalRejection(TypedDict):
+    note: NotRequired[str | None]
 
 
 class RangeError(TypedDict):
@@ -990,6 +1163,7 @@ class Version(TypedDict):
     content_sha256: str
     created_at: str
     key_id: str | None
+    proposal_id: str | None
     restored_version: int | None
     title: str
     user_id: str | None
@@ -1008,4 +1182,4 @@ class VersionText(Version):
 
     content: str
 
-Event = Union[ProjectEvent, FolderEvent, DocumentEvent, MediaEvent, GenerationEvent, ShareEvent, SubscriptionEvent]
+Event = Union[ProjectEvent, FolderEvent, DocumentEvent, MediaEvent, GenerationEvent, ShareEvent, ProposalEvent, SubscriptionEvent]

@@ -1,6 +1,6 @@
 -- +goose Up
 -- The tables of Sheaf 1.0.0, grouped by noun: the installation, people, keys, content, shares,
--- media, the event log, webhooks, the search index. A later change is a file of its own.
+-- proposals, media, the event log, webhooks, the search index. A later change is a file of its own.
 --
 -- Conventions:
 --   ws           the workspace's small number (workspaces.ws), first in nearly every key, so that the
@@ -73,7 +73,7 @@ CREATE TABLE workspaces (
   given TEXT NOT NULL DEFAULT '', -- deliveries that events have added to each lane, as sub:count (store/lane_count.go)
   brandings BIGINT NOT NULL DEFAULT 0,
   shares BIGINT NOT NULL DEFAULT 0,
-  storage BIGINT NOT NULL DEFAULT 0, -- bytes of texts, past versions and media
+  storage BIGINT NOT NULL DEFAULT 0, -- bytes of texts, past versions, proposals and media
   kept BIGINT NOT NULL DEFAULT 0, -- bytes of reported events and of kept answers
   default_branding UUID, -- the look of shares that name no branding
   letters_until BIGINT NOT NULL DEFAULT 0, -- until when its allowance of mails is used up (notice.go)
@@ -355,6 +355,7 @@ CREATE TABLE documents (
   version_at BIGINT, -- when the current version was made. NULL: with the document
   version_user UUID, -- the user who made the current version
   version_key UUID, -- the API key with which it was made. NULL: none
+  version_proposal UUID, -- the proposal whose acceptance made it. NULL: none
   version_restored BIGINT, -- the version that the current one restored. NULL: none
   content_bytes BIGINT NOT NULL DEFAULT 0,
   content_hash BYTEA, -- SHA-256 of the text. NULL: the text is empty
@@ -418,6 +419,7 @@ CREATE TABLE versions (
   content_hash BYTEA, -- NULL: the text was empty
   user_id UUID, -- the user who made it
   key_id UUID, -- the API key with which it was made. NULL: none
+  proposal_id UUID, -- the proposal whose acceptance made it. NULL: none
   created_at BIGINT NOT NULL,
   restored BIGINT, -- the number of the version that it restored. NULL: none
   PRIMARY KEY (document_id, ws, version),
@@ -449,6 +451,58 @@ CREATE UNIQUE INDEX shares_by_token ON shares (token); -- a reader's request
 CREATE INDEX shares_in_order ON shares (ws, number); -- the list
 CREATE INDEX shares_of ON shares (ws, resource_id, number); -- the shares of a document, project or folder
 CREATE INDEX shares_with_branding ON shares (ws, branding_id, number) WHERE branding_id IS NOT NULL; -- those of a branding that is deleted
+
+-- ===== Proposals =====
+
+-- Changes to documents that wait for a decision, or were decided.
+CREATE TABLE proposals (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  id UUID NOT NULL,
+  title TEXT NOT NULL,
+  message TEXT,
+  state SMALLINT NOT NULL, -- 1: open, 2: accepted, 3: rejected, 4: withdrawn
+  changes TEXT NOT NULL, -- a JSON array of what is proposed, without texts (sheaf/proposal.go)
+  people TEXT NOT NULL, -- a JSON array of those who wrote or approved it
+  user_id UUID NOT NULL, -- the author
+  key_id UUID, -- the API key of the author. NULL: none
+  note TEXT, -- why it was decided so
+  number BIGINT NOT NULL,
+  revision BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  decided_at BIGINT,
+  decided_by UUID, -- a user
+  PRIMARY KEY (id, ws)
+);
+-- The list, and its filters. The limits count open ones.
+CREATE UNIQUE INDEX proposals_in_order ON proposals (ws, number);
+CREATE INDEX proposals_by_update ON proposals (ws, updated_at, number);
+CREATE INDEX proposals_of_state ON proposals (ws, state, number);
+CREATE INDEX proposals_of_user ON proposals (ws, user_id, number);
+CREATE INDEX proposals_open_of_user ON proposals (ws, user_id) WHERE state = 1;
+
+-- What a proposal names: who does not see all of it does not see the proposal.
+CREATE TABLE proposal_targets (
+  ws INTEGER NOT NULL,
+  number BIGINT NOT NULL, -- of the proposal
+  kind SMALLINT NOT NULL, -- 1: a document, 2: a project, 3: no project, with an id of zeros
+  resource_id UUID NOT NULL,
+  PRIMARY KEY (ws, number, resource_id)
+);
+CREATE INDEX proposals_naming ON proposal_targets (ws, resource_id, number); -- the list's filters
+
+-- The texts of a proposal: the proposed ones, and those that they were made from.
+CREATE TABLE proposal_texts (
+  ws INTEGER NOT NULL,
+  proposal_id UUID NOT NULL,
+  hash BYTEA NOT NULL, -- SHA-256 of the text
+  form SMALLINT NOT NULL, -- how body is compressed (store/pack.go)
+  bytes BIGINT NOT NULL, -- the length of the text
+  body BYTEA NOT NULL,
+  PRIMARY KEY (proposal_id, ws, hash),
+  FOREIGN KEY (proposal_id, ws) REFERENCES proposals (id, ws)
+);
+ALTER TABLE proposal_texts ALTER COLUMN body SET STORAGE EXTERNAL; -- it is compressed already
 
 -- ===== Media =====
 

@@ -1,0 +1,493 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"sheaf.dev/internal/merge"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// Accepting a proposal takes two steps. Merging texts takes time, and every write of the workspace
+// would wait for it, on SQLite every write of all. So the texts are merged first, in a snapshot. The
+// transaction then compares the revisions of the documents with those of the snapshot. If one rose,
+// it writes nothing, and everything starts over.
+//
+//	snapshot      planned: each document as it is, merged with what is proposed
+//	transaction   accept: same revisions? then the operations of a batch, or nothing
+
+// mergePlan is what accepting a proposal would do.
+type mergePlan struct {
+	of        int64 // revision of the proposal
+	seen      map[sheaf.DocumentID]int64
+	steps     []step
+	conflicts []sheaf.ProposalConflict
+}
+
+// step is what one change would do.
+type step struct {
+	skip    bool // the document is as proposed already
+	change  sheaf.DocumentChange
+	text    store.Text
+	present *sheaf.DocumentText // of an edit
+	merged  *string             // text of the document afterwards; nil: it does not change
+}
+
+// planned merges a proposal with what its documents are now.
+func planned(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Proposal) (mergePlan, error) {
+	m := mergePlan{of: p.Revision, seen: map[sheaf.DocumentID]int64{}, steps: make([]step, len(p.Changes))}
+	for i := range p.Changes {
+		if err := m.plan(r, ws, p, i); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// conflict adds a conflict of a change.
+func (m *mergePlan) conflict(i int, c *sheaf.ProposedChange, reason string, hunks ...sheaf.ConflictHunk) {
+	m.conflicts = append(m.conflicts, sheaf.ProposalConflict{Change: i, DocumentID: c.DocumentID, Reason: reason, Hunks: hunks})
+}
+
+func (m *mergePlan) plan(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Proposal, i int) error {
+	c, s := &p.Changes[i], &m.steps[i]
+	s.change = c.Document
+	if c.Op == sheaf.ProposeCreate {
+		text, err := r.ProposalText(ws, p.ID, c.ContentSHA256)
+		s.change.Content.Value, s.merged = text, &text
+		return err
+	}
+	d, err := r.AnyDocument(ws, c.DocumentID)
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		m.conflict(i, c, "the document was deleted for good")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.seen[d.ID] = seenRevision(d)
+	gone := d.Deleted != nil
+	switch {
+	case c.Op == sheaf.ProposeDelete && gone || c.Op == sheaf.ProposeRestore && !gone:
+		s.skip = true
+	case c.Op == sheaf.ProposeRestore:
+	case gone:
+		m.conflict(i, c, "the document was deleted")
+	case c.Op == sheaf.ProposeDelete:
+		if c.Base == nil || d.Version != c.BaseVersion || d.Revision != c.Base.Revision {
+			m.conflict(i, c, "the document that is to be deleted was changed")
+			return nil
+		}
+		more, err := appeared(r, ws, c)
+		if err == nil && more {
+			m.conflict(i, c, "another document appeared below the one that is to be deleted")
+		}
+		return err
+	case c.Op == sheaf.ProposeEdit:
+		return m.planEdit(r, ws, p, i, d)
+	}
+	return nil
+}
+
+// seenRevision returns the number by which the transaction recognizes that a document is the same as
+// in the snapshot. It is negative for a deleted document.
+func seenRevision(d sheaf.Document) int64 {
+	if d.Deleted != nil {
+		return -d.Revision
+	}
+	return d.Revision
+}
+
+// appeared reports whether documents are below the one that is to be deleted which were not there
+// when that was proposed.
+func appeared(r *store.Reader, ws sheaf.WorkspaceID, c *sheaf.ProposedChange) (bool, error) {
+	now, err := r.Descendants(ws, c.DocumentID, maxBelow+1)
+	if err != nil || len(now.IDs) == 0 {
+		return false, err
+	}
+	if c.Base == nil {
+		return true, nil
+	}
+	known := make(map[sheaf.DocumentID]bool, len(c.Base.Below))
+	for _, id := range c.Base.Below {
+		known[id] = true
+	}
+	return slices.ContainsFunc(now.IDs, func(id sheaf.DocumentID) bool { return !known[id] }), nil
+}
+
+// planEdit merges an edit, field by field and line by line.
+func (m *mergePlan) planEdit(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Proposal, i int, d sheaf.Document) error {
+	c, s := &p.Changes[i], &m.steps[i]
+	base := c.Base
+	if base == nil {
+		m.conflict(i, c, "the proposal does not say what the document was")
+		return nil
+	}
+	for _, f := range []struct {
+		name          string
+		base, present *string
+		proposed      *sheaf.Opt[string]
+	}{
+		{"title", &base.Title, &d.Title, &s.change.Title},
+		{"description", base.Description, d.Description, &s.change.Description},
+		{"external_id", base.ExternalID, d.ExternalID, &s.change.ExternalID},
+		{"url", base.URL, d.URL, &s.change.URL},
+	} {
+		if !mergeField(f.base, f.present, f.proposed) {
+			m.conflict(i, c, f.name+" was changed to another value")
+		}
+	}
+	if s.change.Metadata.Set {
+		proposed := s.change.Metadata
+		after := func(m sheaf.Metadata) sheaf.Metadata {
+			return sheaf.DocumentChange{Metadata: proposed}.Apply(sheaf.Document{Metadata: m}).Metadata
+		}
+		if !mergeMetadata(base.Metadata, d.Metadata, after(base.Metadata)) {
+			m.conflict(i, c, "metadata was changed to other values")
+		}
+	}
+	if c.Document.Content.Set {
+		return m.mergeContent(r, ws, p, i)
+	}
+	return nil
+}
+
+// mergeField drops a proposed value that changes nothing. It returns false if both sides changed the
+// field to different values.
+func mergeField(base, present *string, proposed *sheaf.Opt[string]) bool {
+	if !proposed.Set {
+		return true
+	}
+	want := proposed.Pointer()
+	if sheaf.SameID(want, base) || sheaf.SameID(want, present) {
+		*proposed = sheaf.Opt[string]{}
+		return true
+	}
+	return sheaf.SameID(base, present)
+}
+
+// mergeMetadata returns false if both sides changed the same name to different values.
+func mergeMetadata(base, present, proposed sheaf.Metadata) bool {
+	values := func(m sheaf.Metadata) map[string]string {
+		out := map[string]string{}
+		for _, e := range m.Entries() {
+			out[e.Name] = "=" + *e.Value // "" is none
+		}
+		return out
+	}
+	was, is, want := values(base), values(present), values(proposed)
+	for _, names := range []map[string]string{was, is, want} {
+		for name := range names {
+			if was[name] != is[name] && was[name] != want[name] && is[name] != want[name] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// mergeContent merges the proposed text with the present one.
+func (m *mergePlan) mergeContent(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Proposal, i int) error {
+	c, s := &p.Changes[i], &m.steps[i]
+	d, err := r.DocumentText(ws, c.DocumentID)
+	if err != nil {
+		return err
+	}
+	s.present = &d
+	proposed, err := r.ProposalText(ws, p.ID, c.ContentSHA256)
+	if err != nil {
+		return err
+	}
+	base := d.Content
+	if d.ContentSHA256 != c.Base.ContentSHA256 {
+		if base, err = r.ProposalText(ws, p.ID, c.Base.ContentSHA256); err != nil {
+			return err
+		}
+	}
+	merged, hunks := merge.Lines(base, d.Content, proposed)
+	switch {
+	case len(hunks) > 0:
+		m.conflict(i, c, mergeReason(hunks), conflictHunks(hunks)...)
+		return nil
+	case len(merged) > sheaf.MaxContent:
+		m.conflict(i, c, "the merged text is longer than 1 MiB")
+		return nil
+	}
+	if s.change.Content = (sheaf.Opt[string]{}); merged != d.Content {
+		s.change.Content = sheaf.Some(merged)
+	}
+	s.merged = &merged
+	return nil
+}
+
+func mergeReason(hunks []merge.Hunk) string {
+	if hunks[0].Rule == merge.TooLong {
+		return "the text was changed, and it is too long to be merged"
+	}
+	return "the text was changed in the same places, or beside them"
+}
+
+func conflictHunks(hunks []merge.Hunk) []sheaf.ConflictHunk {
+	out := make([]sheaf.ConflictHunk, len(hunks))
+	for i, h := range hunks {
+		out[i] = sheaf.ConflictHunk{BaseLine: h.Base.Line, Base: h.Base.Text, PresentLine: h.Ours.Line, Present: h.Ours.Text,
+			ProposedLine: h.Theirs.Line, Proposed: h.Theirs.Text}
+	}
+	return out
+}
+
+// shownTo removes the texts from conflicts for a caller who may not read documents.
+func shownTo(c Caller, conflicts []sheaf.ProposalConflict) []sheaf.ProposalConflict {
+	if !c.May(sheaf.DocumentsRead) {
+		for i := range conflicts {
+			conflicts[i].Hunks = nil
+		}
+	}
+	return conflicts
+}
+
+// errAgain is returned by the transaction if a document changed after it was merged.
+var errAgain = errors.New("a document changed after it was merged")
+
+// AcceptProposal makes all changes of a proposal in one transaction, or none. What changed in a
+// document since its base version is merged line by line. If that is not possible, it returns
+// CONFLICT with the Conflicts. Versions get the proposal's author, and events the caller. match is
+// required (Invalid). The caller must also be allowed to make each change directly.
+func (a *App) AcceptProposal(ctx context.Context, c Caller, id sheaf.ProposalID, match sheaf.Match) (sheaf.Proposal, error) {
+	needs, fault := scope(sheaf.ProposalsApprove, sheaf.DocumentsWrite), mustMatch(match)
+	if err := firstError(needs(c), c.Refusal, fault); err != nil {
+		return sheaf.Proposal{}, err
+	}
+	for {
+		m, err := read(ctx, a, c, needs, func(r *store.Reader) (mergePlan, error) {
+			p, err := r.Proposal(c.Workspace, id)
+			if err != nil || isOpen(p) != nil || match.Check(p.Revision) != nil {
+				return mergePlan{}, err // the transaction refuses it, unless it repeats a request
+			}
+			return planned(r, c.Workspace, p)
+		})
+		if err != nil {
+			return sheaf.Proposal{}, err
+		}
+		for i := range m.steps {
+			m.steps[i].text = newText(m.steps[i].change, nil)
+		}
+		p, err := writeWhole(ctx, a, c, needs, fault, func(w *work, at stage) (sheaf.Proposal, error) {
+			return w.accept(id, match, m, at)
+		})
+		if !errors.Is(err, errAgain) {
+			return p, err
+		}
+	}
+}
+
+// accept makes the changes of a proposal as they were merged, or returns errAgain.
+func (w *work) accept(id sheaf.ProposalID, match sheaf.Match, m mergePlan, at stage) (sheaf.Proposal, error) {
+	before, err := w.openProposal(id, match)
+	if err != nil {
+		return before, err
+	}
+	if before.Revision != m.of {
+		return before, errAgain
+	}
+	if err := w.unchanged(before, m); err != nil {
+		return before, err
+	}
+	if len(m.conflicts) > 0 {
+		err := sheaf.Conflictf("the proposal conflicts with what its documents are now: PATCH it with changes that have the present version as base_version")
+		err.Conflicts = shownTo(w.caller, m.conflicts)
+		return before, err
+	}
+	b := batch{operations: make([]sheaf.BatchOperation, len(m.steps)), texts: make([]store.Text, len(m.steps))}
+	for i := range m.steps {
+		b.operations[i] = before.Changes[i].Operation()
+		b.operations[i].Document, b.texts[i] = m.steps[i].change, m.steps[i].text
+	}
+	if at == light {
+		n, err := b.size(w)
+		if err != nil {
+			return before, err
+		}
+		if w.portion(light, n) == 0 {
+			return before, errHeavy
+		}
+	}
+	p, err := w.decide(before, sheaf.ProposalStateAccepted, sheaf.ProposalAccepted, nil)
+	if err != nil {
+		return before, err
+	}
+	w.writer = &sheaf.Author{User: p.User, Proposal: p.ID}
+	if p.Key != nil {
+		w.writer.Key = *p.Key
+	}
+	return p, w.perform(b, m)
+}
+
+// unchanged returns errAgain if a document is no longer as it was when it was merged.
+func (w *work) unchanged(p sheaf.Proposal, m mergePlan) error {
+	for id, revision := range m.seen {
+		d, err := w.AnyDocument(w.ws.ID, id)
+		switch {
+		case sheaf.KindOf(err) == sheaf.NotFound:
+			return errAgain
+		case err != nil:
+			return err
+		case seenRevision(d) != revision:
+			return errAgain
+		}
+	}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		planned := slices.ContainsFunc(m.conflicts, func(x sheaf.ProposalConflict) bool { return x.Change == i })
+		if c.Op != sheaf.ProposeDelete || m.steps[i].skip || planned {
+			continue
+		}
+		more, err := appeared(&w.Reader, w.ws.ID, c)
+		if err != nil {
+			return err
+		}
+		if more {
+			return errAgain
+		}
+	}
+	return nil
+}
+
+// perform makes the operations of a proposal. What is as proposed already is left out.
+func (w *work) perform(b batch, m mergePlan) error {
+	made := make([]sheaf.BatchResult, 0, len(b.operations))
+	left := room{deleted: w.app.cascades.Whole, moved: int64(w.app.cascades.Moved)}
+	for i, o := range b.operations {
+		r := sheaf.BatchResult{ID: o.ID}
+		if !m.steps[i].skip && (o.Action != sheaf.BatchUpdate || !o.Document.Empty()) {
+			var err error
+			if r, err = w.operation(o, b.texts[i], made, &left, heavy); err != nil {
+				return sheaf.AtChange(i, err)
+			}
+		}
+		made = append(made, r)
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ProposalDetail is a proposal with what hinders its acceptance at the moment of reading.
+type ProposalDetail struct {
+	sheaf.Proposal
+	Conflicts []sheaf.ProposalConflict
+}
+
+// Fields appends the proposal, and its conflicts.
+func (d *ProposalDetail) Fields(o *sheaf.Object) {
+	d.Proposal.Fields(o)
+	sheaf.AppendConflicts(o, d.Conflicts)
+}
+
+// Proposal returns one proposal with its present conflicts, or NotFound. Texts in the conflicts are
+// only for a caller who may read documents.
+func (a *App) Proposal(ctx context.Context, c Caller, id sheaf.ProposalID) (ProposalDetail, error) {
+	return read(ctx, a, c, scope(sheaf.ProposalsRead), func(r *store.Reader) (d ProposalDetail, err error) {
+		d.Proposal, err = r.Proposal(c.Workspace, id)
+		if err != nil || d.State != sheaf.ProposalOpen {
+			return d, err
+		}
+		m, err := planned(r, c.Workspace, d.Proposal)
+		d.Conflicts = shownTo(c, m.conflicts)
+		return d, err
+	})
+}
+
+// ProposalPreview is one change of a proposal with its texts: what the author saw, what is proposed,
+// what the document has now, and what it would have after acceptance. nil: there is no such text.
+type ProposalPreview struct {
+	Index                           int
+	Change                          sheaf.ProposedChange
+	Base, Proposed, Present, Merged *string
+	Diff                            *string // unified, from the present text to the merged one, or the proposed one if they conflict
+	Conflicts                       []sheaf.ProposalConflict
+}
+
+// Fields appends the preview.
+func (v *ProposalPreview) Fields(o *sheaf.Object) {
+	o.Int("change", int64(v.Index))
+	v.Change.Fields(o)
+	o.OptText("base", v.Base)
+	o.OptText("proposed", v.Proposed)
+	o.OptText("present", v.Present)
+	o.OptText("merged", v.Merged)
+	o.OptText("diff", v.Diff)
+	sheaf.AppendConflicts(o, v.Conflicts)
+}
+
+// PreviewChange returns a change of a proposal with its texts, or NotFound. After the decision, only
+// the base and the proposed text are there.
+func (a *App) PreviewChange(ctx context.Context, c Caller, id sheaf.ProposalID, index int) (ProposalPreview, error) {
+	v := ProposalPreview{Index: index}
+	return read(ctx, a, c, scope(sheaf.ProposalsRead, sheaf.DocumentsRead), func(r *store.Reader) (ProposalPreview, error) {
+		p, err := r.Proposal(c.Workspace, id)
+		if err == nil && index >= len(p.Changes) {
+			err = sheaf.Missing("change")
+		}
+		if err != nil {
+			return v, err
+		}
+		v.Change = p.Changes[index]
+		if v.Change.Document.Content.Set {
+			if v.Proposed, err = textOf(r, c.Workspace, p.ID, v.Change.ContentSHA256); err != nil {
+				return v, err
+			}
+			if v.Change.Base != nil {
+				if v.Base, err = textOf(r, c.Workspace, p.ID, v.Change.Base.ContentSHA256); err != nil {
+					return v, err
+				}
+			}
+		}
+		if p.State != sheaf.ProposalOpen {
+			v.Diff = difference(v.Base, v.Proposed)
+			return v, nil
+		}
+		m := mergePlan{seen: map[sheaf.DocumentID]int64{}, steps: make([]step, len(p.Changes))}
+		if err := m.plan(r, c.Workspace, p, index); err != nil {
+			return v, err
+		}
+		s := m.steps[index]
+		v.Conflicts = m.conflicts
+		if s.present != nil {
+			v.Present = &s.present.Content
+		}
+		v.Merged = s.merged
+		v.Diff = difference(v.Present, v.Merged)
+		if v.Merged == nil {
+			v.Diff = difference(v.Present, v.Proposed)
+		}
+		return v, nil
+	})
+}
+
+func textOf(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.ProposalID, sha256 string) (*string, error) {
+	text, err := r.ProposalText(ws, id, sha256)
+	return &text, err
+}
+
+// difference returns a unified diff, or nil if there is no new text or a text is too long. No old
+// text is the empty one.
+func difference(from, to *string) *string {
+	if to == nil {
+		return nil
+	}
+	var old string
+	if from != nil {
+		old = *from
+	}
+	if checkLines("", old) != nil || checkLines("", *to) != nil {
+		return nil
+	}
+	diff := udiff.Unified("present", "proposed", old, *to)
+	return &diff
+}

@@ -1,0 +1,69 @@
+package doctor
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+	"sheaf.dev/internal/store/engine"
+)
+
+// checkProposals are the promises about proposals.
+var checkProposals = []check{
+	// A proposal has changes, and all texts that they name, and no other.
+	{name: "proposal text", judge: sameProposalTexts, sql: `
+SELECT ` + store.ProposalColumns + `, (SELECT COUNT(*) FROM proposal_texts t WHERE t.ws = proposals.ws AND t.proposal_id = proposals.id)
+FROM proposals
+WHERE ws = $1`},
+
+	// A text is the one that its hash is of.
+	{name: "proposal text hash", judge: sameProposalText, sql: `
+SELECT proposal_id, hash, ` + store.TextColumns + `
+FROM proposal_texts
+WHERE ws = $1`},
+
+	// What is named is named by a proposal.
+	{name: "proposal target", judge: tells("%s is named by the proposal %s, which is not there"), sql: `
+SELECT t.resource_id, t.number
+FROM proposal_targets t
+WHERE t.ws = $1 AND NOT EXISTS (SELECT 1 FROM proposals p WHERE p.ws = t.ws AND p.number = t.number)`},
+}
+
+// sameProposalTexts compares the number of a proposal's texts with those that its changes name.
+func sameProposalTexts(_ *patient, r *engine.Row) string {
+	p, stored := store.ScanProposal(r), r.Int()
+	if len(p.Changes) == 0 {
+		return fmt.Sprintf("proposal %s has no changes that can be read", p.ID)
+	}
+	named := map[string]bool{}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if !c.Document.Content.Set {
+			continue
+		}
+		named[c.ContentSHA256] = true
+		if c.Base != nil {
+			named[c.Base.ContentSHA256] = true
+		}
+	}
+	delete(named, sheaf.EmptySHA256)
+	if int64(len(named)) == stored {
+		return ""
+	}
+	return fmt.Sprintf("proposal %s names %d texts, and stored are %d", p.ID, len(named), stored)
+}
+
+// sameProposalText unpacks a text and compares it with its hash.
+func sameProposalText(_ *patient, r *engine.Row) string {
+	id, hash := sheaf.FormatUUID(r.ID()), r.Blob()
+	text, err := store.ScanText(r)
+	if err != nil {
+		return fmt.Sprintf("a text of proposal %s cannot be read: %v", id, err)
+	}
+	if sum := sha256.Sum256([]byte(text)); string(sum[:]) != string(hash) {
+		return fmt.Sprintf("a text of proposal %s is another than its hash %s says", id, hex.EncodeToString(hash))
+	}
+	return ""
+}
