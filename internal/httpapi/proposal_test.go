@@ -369,3 +369,68 @@ func TestProposal_LimitIsExact(t *testing.T) {
 		}
 	})
 }
+
+// D175: of several that accept one proposal at once, one does; and of several proposals that are
+// accepted at once, none is lost, because each is merged with what the others left.
+func TestProposal_AcceptedTogether(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		_, author, editor := reviewers(a)
+		const n = 12
+		var words, want []string
+		for i := range n {
+			words = append(words, fmt.Sprint("a", i), fmt.Sprint("between", i))
+			want = append(want, fmt.Sprint("b", i), fmt.Sprint("between", i))
+		}
+		id := page(t, editor, strings.Join(words, " "))
+		var made []string
+		for i := range n {
+			text := strings.Replace(strings.Join(words, " "), fmt.Sprint("a", i), fmt.Sprint("b", i), 1)
+			if i == 1 { // a1 is the beginning of a10 and a11 too
+				text = strings.Replace(strings.Join(words, " "), "a1 ", "b1 ", 1)
+			}
+			made = append(made, propose(author, edit(id, 1, text)).Want(t, 201).Text(t, "id"))
+		}
+		got := apitest.Statuses(apitest.Together(3*n, func(i int) *apitest.Response {
+			return editor.POST(proposals+"/"+made[i/3]+"/accept", nil, "If-Match: *")
+		}))
+		if fmt.Sprint(got) != fmt.Sprintf("map[200:%d 409:%d]", n, 2*n) {
+			t.Errorf("accepting each three times: %v", got)
+		}
+		if got := textOf(t, editor, id); got != wordLines(strings.Join(want, " ")) {
+			t.Errorf("a change was lost: %q", got)
+		}
+		if v := editor.GET(documents+"/"+id).Want(t, 200).JSON["version"]; v != float64(n+1) {
+			t.Errorf("version %v", v)
+		}
+		if found := a.Doctor(); len(found) > 0 {
+			t.Errorf("the doctor finds %v", found)
+		}
+	})
+}
+
+// D175: the texts count in the quota once for each proposal, and a refusal leaves nothing behind.
+func TestProposal_CountsInTheQuota(t *testing.T) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
+		_, author, editor := reviewers(a)
+		stored := func() float64 {
+			return editor.GET("/api/v1/me").Want(t, 200).JSON["storage"].(map[string]any)["used"].(float64)
+		}
+		id := page(t, editor, "a b")
+		before := stored()
+		p := propose(author, edit(id, 1, "a b c"), fields{"op": "create", "title": "x", "content": wordLines("a b c")}).Want(t, 201).Text(t, "id")
+		if got := stored() - before; got != 6+4 { // the proposed text once, and the one that it changes
+			t.Errorf("a proposal counts %v bytes", got)
+		}
+		author.PATCH(proposals+"/"+p, fields{"changes": []fields{edit(id, 1, "a")}}).Want(t, 200)
+		if got := stored() - before; got != 2+4 {
+			t.Errorf("a changed proposal counts %v bytes", got)
+		}
+		author.PATCH(proposals+"/"+p, fields{"changes": []fields{edit(id, 7, "a")}}).WantError(t, 400, "VALIDATION_ERROR")
+		if got := stored() - before; got != 2+4 {
+			t.Errorf("after a refusal it counts %v bytes", got)
+		}
+		if found := a.Doctor(); len(found) > 0 {
+			t.Errorf("the doctor finds %v", found)
+		}
+	})
+}
