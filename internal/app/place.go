@@ -52,6 +52,8 @@ func (w *work) addPlaces(at *sheaf.Places, payload sheaf.Record) error {
 		return w.addProject(at, r.ProjectID)
 	case *sheaf.Medium:
 		return w.addDocument(at, r.DocumentID)
+	case *sheaf.Commented:
+		return w.addCommon(at, targetsOf(r.Changes))
 	case *sheaf.Proposal:
 		return w.addCommon(at, targetsOf(r.Changes))
 	case *sheaf.Health:

@@ -70,6 +70,10 @@ DELETE /api/v1/proposals/{id}/approve: proposals:approve
 POST /api/v1/proposals/{id}/accept: proposals:approve documents:write
 POST /api/v1/proposals/{id}/reject: proposals:approve
 POST /api/v1/proposals/{id}/withdraw: proposals:write
+GET /api/v1/proposals/{id}/comments: proposals:read
+POST /api/v1/proposals/{id}/comments: proposals:write
+PATCH /api/v1/proposals/{id}/comments/{n}: proposals:write
+DELETE /api/v1/proposals/{id}/comments/{n}: proposals:write
 GET /api/v1/media: media:read
 POST /api/v1/media: media:write
 GET /api/v1/media/{id}: media:read
@@ -155,7 +159,7 @@ func TestRoutes_DeclareWhatTheyNeed(t *testing.T) {
 // anyBody is valid for every route that takes one: fields that a route does not know are ignored.
 const anyBody = `{"name":"n","title":"t","filename":"f","entity_type":"project","folder_id":null,"parent_id":null,
 	"type":"media.uploaded","resource_id":"0190b0a0-0000-7000-8000-000000000000","payload":{},"scopes":["projects:read"],
-	"content":"c","listed":true,"changes":[{"op":"create","title":"t"}],
+	"content":"c","body":"b","listed":true,"changes":[{"op":"create","title":"t"}],
 	"url":"https://hooks.example.com/sheaf","events":["project.created"],"since":"2020-01-01T00:00:00Z"}`
 
 // resources makes one of each noun that stands before an {id}, and returns their ids.

@@ -152,12 +152,21 @@ func (s *Server) previewChange(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	text := x.Request.PathValue("n")
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 || strconv.Itoa(n) != text { // one change, one address
-		return answer{}, sheaf.InvalidField("n", "the change in the path must be a whole number, counted from 0")
+	n, err := pathNumber(x)
+	if err != nil {
+		return answer{}, err
 	}
 	v, err := s.App.PreviewChange(x.Request.Context(), x.Caller, id, n)
 	body := sheaf.AppendJSON(nil, &v)
 	return answer{status: http.StatusOK, body: body, etag: pageTag(body)}, err
+}
+
+// pathNumber returns the number of a change or a comment in the path.
+func pathNumber(x *exchange) (int, error) {
+	text := x.Request.PathValue("n")
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || strconv.Itoa(n) != text { // one record, one address
+		return 0, sheaf.InvalidField("n", "the number in the path must be a whole number such as 1")
+	}
+	return n, nil
 }

@@ -434,3 +434,48 @@ func TestProposal_CountsInTheQuota(t *testing.T) {
 		}
 	})
 }
+
+// D178: comments belong to their author, count in the quota, and end with the proposal.
+func TestProposal_Comments(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		w, author, editor := reviewers(a)
+		other := another(t, a, w)
+		id := page(t, editor, "a b")
+		p := propose(author, edit(id, 1, "a c")).Want(t, 201)
+		path := proposals + "/" + p.Text(t, "id") + "/comments"
+		author.POST(path, fields{"body": " "}).WantError(t, 400, "VALIDATION_ERROR", "body")
+		author.POST(path, fields{"body": "x", "change": 1}).WantError(t, 400, "VALIDATION_ERROR", "change")
+		author.POST(path, fields{"body": strings.Repeat("x", 10_001)}).WantError(t, 400, "VALIDATION_ERROR", "10000")
+		first := author.POST(path, fields{"body": "Why *c*?", "change": 0}).Want(t, 201)
+		if first.JSON["number"] != 1.0 || first.JSON["change"] != 0.0 {
+			t.Errorf("a comment is %s", first.Body)
+		}
+		other.POST(path, fields{"body": "Because."}).Want(t, 201)
+		other.PATCH(path+"/1", fields{"body": "x"}).WantError(t, 403, "FORBIDDEN", "author")
+		other.DELETE(path+"/1").WantError(t, 403, "FORBIDDEN", "author")
+		author.PATCH(path+"/1", fields{"body": "Why?"}, "If-Match: "+first.Header.Get("ETag")).Want(t, 200)
+		author.PATCH(path+"/1", fields{"body": "No"}, "If-Match: "+first.Header.Get("ETag")).WantError(t, 412, "PRECONDITION_FAILED")
+		author.PATCH(path+"/7", fields{"body": "x"}).WantError(t, 404, "NOT_FOUND")
+		other.DELETE(path+"/2").Want(t, 204)
+		if got := other.POST(path, fields{"body": "Again."}).Want(t, 201); got.JSON["number"] != 3.0 {
+			t.Errorf("the number of a deleted comment was given again: %s", got.Body)
+		}
+		if got := author.GET(path+"?order=desc").Want(t, 200).Items(t); len(got) != 2 || got[0]["body"] != "Again." || got[1]["body"] != "Why?" {
+			t.Errorf("comments are %v", got)
+		}
+		if got := author.GET(proposals+"/"+p.Text(t, "id")).Want(t, 200); got.JSON["revision"] != 1.0 {
+			t.Errorf("comments changed the revision: %s", got.Body)
+		}
+		for _, e := range editor.GET("/api/v1/events?type=proposal.commented").Want(t, 200).Items(t) {
+			if text := fmt.Sprint(e); strings.Contains(text, "Because") || e["resource_id"] != p.Text(t, "id") {
+				t.Errorf("the event is %s", text)
+			}
+		}
+		if found := a.Doctor(); len(found) > 0 {
+			t.Errorf("the doctor finds %v", found)
+		}
+		editor.POST(proposals+"/"+p.Text(t, "id")+"/reject", nil).Want(t, 200)
+		author.POST(path, fields{"body": "Late"}).WantError(t, 409, "CONFLICT")
+		author.DELETE(path+"/1").WantError(t, 409, "CONFLICT")
+	})
+}

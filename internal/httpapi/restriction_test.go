@@ -146,6 +146,8 @@ func TestRestriction_OutsideDoesNotExist(t *testing.T) {
 		"POST /api/v1/shares":                           {`{"resource_type":"document","resource_id":"%"}`, `{"resource_type":"project","resource_id":"%"}`},
 		"PATCH /api/v1/shares/{id}":                     {`{"listed":true}`},
 		"POST /api/v1/proposals":                        {`{"title":"t","changes":[{"op":"restore","document_id":"%"}]}`, `{"title":"t","changes":[{"op":"create","title":"t","project_id":"%"}]}`, `{"title":"t","changes":[{"op":"create","title":"t","project_id":"$project","content":"![](media:%)"}]}`},
+		"POST /api/v1/proposals/{id}/comments":          {`{"body":"b"}`},
+		"PATCH /api/v1/proposals/{id}/comments/{n}":     {`{"body":"b"}`},
 		"PATCH /api/v1/proposals/{id}":                  {`{"title":"t"}`},
 		"GET /api/v1/proposals":                         {`?project_id=%`, `?document_id=%`},
 		"POST /api/v1/media":                            {`?document_id=% bytes`},

@@ -147,6 +147,10 @@ func (s *Server) allRoutes() []route {
 		on(post, "/api/v1/proposals/{id}/accept", needs(sheaf.ProposalsApprove, sheaf.DocumentsWrite), decides(s.App.AcceptProposal)),
 		on(post, "/api/v1/proposals/{id}/reject", proposalsApprove, s.rejectProposal, emptyBody),
 		on(post, "/api/v1/proposals/{id}/withdraw", proposalsWrite, decides(s.App.WithdrawProposal)),
+		on(get, "/api/v1/proposals/{id}/comments", proposalsRead, s.listComments),
+		on(post, "/api/v1/proposals/{id}/comments", proposalsWrite, s.createComment),
+		on(patch, "/api/v1/proposals/{id}/comments/{n}", proposalsWrite, s.updateComment),
+		on(remove, "/api/v1/proposals/{id}/comments/{n}", proposalsWrite, s.deleteComment),
 
 		on(get, "/api/v1/media", mediaRead, s.listMedia, cached),
 		on(post, "/api/v1/media", mediaWrite, s.uploadMedium),

@@ -31,6 +31,7 @@ const (
 	ProposalCreated   EventType = "proposal.created"
 	ProposalUpdated   EventType = "proposal.updated"
 	ProposalApproved  EventType = "proposal.approved"
+	ProposalCommented EventType = "proposal.commented"
 	ProposalAccepted  EventType = "proposal.accepted"
 	ProposalRejected  EventType = "proposal.rejected"
 	ProposalWithdrawn EventType = "proposal.withdrawn"
@@ -47,7 +48,7 @@ var EventTypes = []EventType{DocumentCreated, DocumentUpdated, DocumentDeleted,
 	ProjectCreated, ProjectUpdated, ProjectDeleted, FolderCreated, FolderUpdated, FolderDeleted,
 	MediaUploaded, GenerationStarted, GenerationCompleted, GenerationFailed,
 	ShareCreated, ShareUpdated, ShareDeleted,
-	ProposalCreated, ProposalUpdated, ProposalApproved, ProposalAccepted, ProposalRejected, ProposalWithdrawn,
+	ProposalCreated, ProposalUpdated, ProposalApproved, ProposalCommented, ProposalAccepted, ProposalRejected, ProposalWithdrawn,
 	SubscriptionFailing, SubscriptionDeactivated, SubscriptionReactivated, WebhookTest}
 
 // Known reports whether t is one of EventTypes.

@@ -60,6 +60,8 @@ type Proposal struct {
 	// Revision rises when title, message or changes change, and with the decision. ETag and If-Match
 	// carry it.
 	Revision int64
+	// Comments is the number of the comment made last. It is not among the own fields.
+	Comments int64
 }
 
 // Reviewer is a person who wrote or approved a proposal.

@@ -16,7 +16,7 @@ import (
 // BackupTables are the tables that are backed up, each after those that it refers to. Sessions and
 // the counts for charts are not: a restored copy starts without them.
 var BackupTables = []string{"settings", "counters", "workspaces", "removed_workspaces", "users", "members", "member_events", "setup_links", "api_keys", "folders", "brandings",
-	"projects", "documents", "texts", "versions", "shares", "proposals", "proposal_targets", "proposal_texts", "media", "uploads", "events", "reported_events", "restrictions", "restricted_events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "lanes", "deliveries", "attempts",
+	"projects", "documents", "texts", "versions", "shares", "proposals", "proposal_targets", "proposal_texts", "proposal_comments", "media", "uploads", "events", "reported_events", "restrictions", "restricted_events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "lanes", "deliveries", "attempts",
 	"leases", "notices", "invitations"}
 
 // KeyCheckSetting is the setting that identifies the database's master key.

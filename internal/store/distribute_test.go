@@ -44,7 +44,7 @@ func (a *asked) open(t *testing.T) *store.Store {
 // tenantTables are the tables whose rows belong to a workspace; they are compared with the migrated
 // schema. All other tables are in sharedTables.
 var tenantTables = []string{"api_keys", "attempts", "brandings", "deleted_subscriptions", "deliveries", "documents", "events", "folders",
-	"idempotency_keys", "invitations", "lanes", "leases", "media", "member_events", "members", "minutes", "notices", "projects", "proposal_targets", "proposal_texts", "proposals", "reported_events", "restricted_events", "restrictions", "shares", "subscriptions",
+	"idempotency_keys", "invitations", "lanes", "leases", "media", "member_events", "members", "minutes", "notices", "projects", "proposal_comments", "proposal_targets", "proposal_texts", "proposals", "reported_events", "restricted_events", "restrictions", "shares", "subscriptions",
 	"texts", "uploads", "versions", "workspaces"}
 
 var sharedTables = map[string]string{

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -63,16 +64,20 @@ func (tx *Tx) BeginRemoval(id sheaf.WorkspaceID) error {
 }
 
 // leavingTable is a table whose rows belong to workspaces. key has the columns that, with ws, identify
-// a row.
-type leavingTable struct{ name, key string }
+// a row. most is the largest number of rows in a chunk, if it is not leavingMost.
+type leavingTable struct {
+	name, key string
+	most      int
+}
 
 // leavingTables are the tables of workspaces in the order in which RemoveSome empties them: a row is
 // deleted before the rows that it refers to. removeDocuments deletes documents, texts and versions.
 var leavingTables = []leavingTable{
-	{"attempts", "sub, event, number"}, {"leases", "sub, token"}, {"notices", "sub"}, {"deliveries", "sub, number"}, {"lanes", "sub"},
-	{"deleted_subscriptions", "id"}, {"subscriptions", "sub"}, {"idempotency_keys", "method, path, key"}, {"minutes", "minute"},
-	{"reported_events", "number"}, {"restricted_events", "restriction, number"}, {"restrictions", "number"}, {"events", "number"}, {"shares", "id"}, {"invitations", "id"}, {"api_keys", "id"},
-	{"brandings", "id"}, {"uploads", "id"}, {"media", "id"}, documentsLeave, {"projects", "id"}, {"folders", "id"}, {"member_events", "number"}, {"members", "user_id"},
+	{name: "attempts", key: "sub, event, number"}, {name: "leases", key: "sub, token"}, {name: "notices", key: "sub"}, {name: "deliveries", key: "sub, number"}, {name: "lanes", key: "sub"},
+	{name: "deleted_subscriptions", key: "id"}, {name: "subscriptions", key: "sub"}, {name: "idempotency_keys", key: "method, path, key"}, {name: "minutes", key: "minute"},
+	{name: "reported_events", key: "number"}, {name: "restricted_events", key: "restriction, number"}, {name: "restrictions", key: "number"}, {name: "events", key: "number"}, {name: "shares", key: "id"}, {name: "invitations", key: "id"}, {name: "api_keys", key: "id"},
+	{name: "proposal_comments", key: "proposal_id, number"}, {name: "proposal_texts", key: "proposal_id, hash", most: 8},
+	{name: "proposal_targets", key: "number, resource_id"}, {name: "proposals", key: "id"}, {name: "brandings", key: "id"}, {name: "uploads", key: "id"}, {name: "media", key: "id"}, documentsLeave, {name: "projects", key: "id"}, {name: "folders", key: "id"}, {name: "member_events", key: "number"}, {name: "members", key: "user_id"},
 }
 
 var documentsLeave = leavingTable{name: "documents"}
@@ -102,7 +107,7 @@ func (tx *Tx) RemoveSome(id sheaf.WorkspaceID) (more bool, err error) {
 		}
 		n, err := tx.changed(fmt.Sprintf(`
 DELETE FROM %[1]s
-WHERE ws = $1 AND (%[2]s) IN (SELECT %[2]s FROM %[1]s WHERE ws = $1 LIMIT $2)`, t.name, t.key), id, leavingMost)
+WHERE ws = $1 AND (%[2]s) IN (SELECT %[2]s FROM %[1]s WHERE ws = $1 LIMIT $2)`, t.name, t.key), id, cmp.Or(t.most, leavingMost))
 		if err != nil {
 			return false, fmt.Errorf("remove %s of workspace %s: %w", t.name, id, err)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // ProposalColumns are what ScanProposal reads, in its order.
-const ProposalColumns = `id, title, message, state, changes, people, user_id, key_id, note, number, revision, created_at, updated_at, decided_at, decided_by`
+const ProposalColumns = `id, title, message, state, changes, people, user_id, key_id, note, number, revision, comments, created_at, updated_at, decided_at, decided_by`
 
 // ScanProposal reads a row of ProposalColumns. A proposal whose changes this program did not write
 // has none.
@@ -19,7 +19,7 @@ func ScanProposal(r *row) sheaf.Proposal {
 	readJSON(r, &p.Changes)
 	readJSON(r, &p.People)
 	p.User, p.Key, p.Note = readID[sheaf.UserID](r), optID[sheaf.KeyID](r), r.OptText()
-	p.Number, p.Revision, p.CreatedAt, p.UpdatedAt = r.Int(), r.Int(), r.Time(), r.Time()
+	p.Number, p.Revision, p.Comments, p.CreatedAt, p.UpdatedAt = r.Int(), r.Int(), r.Int(), r.Time(), r.Time()
 	p.DecidedAt, p.DecidedBy = r.OptTime(), optID[sheaf.UserID](r)
 	return p
 }
@@ -125,7 +125,7 @@ func (r *Reader) CountOpenOf(ws sheaf.WorkspaceID, user sheaf.UserID) (int64, er
 
 const insertProposal = `
 INSERT INTO proposals (ws, ` + ProposalColumns + `)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
 
 // InsertProposal adds a proposal. The caller adds its texts and what it names.
 func (tx *Tx) InsertProposal(ws sheaf.WorkspaceID, p sheaf.Proposal) error {
@@ -135,7 +135,7 @@ func (tx *Tx) InsertProposal(ws sheaf.WorkspaceID, p sheaf.Proposal) error {
 const updateProposal = `
 UPDATE proposals
 SET title = $3, message = $4, state = $5, changes = $6, people = $7, user_id = $8, key_id = $9, note = $10, number = $11, revision = $12,
-  created_at = $13, updated_at = $14, decided_at = $15, decided_by = $16
+  comments = $13, created_at = $14, updated_at = $15, decided_at = $16, decided_by = $17
 WHERE ws = $1 AND id = $2`
 
 // UpdateProposal writes all fields of a proposal.
@@ -153,7 +153,7 @@ func (tx *Tx) writeProposal(sql string, ws sheaf.WorkspaceID, p sheaf.Proposal) 
 		return fmt.Errorf("encode the people of proposal %s: %w", p.ID, err)
 	}
 	err = tx.exec(sql, ws, p.ID, p.Title, p.Message, proposalStateNumber(p.State), changes, string(people), p.User, p.Key, p.Note,
-		p.Number, p.Revision, p.CreatedAt, p.UpdatedAt, p.DecidedAt, p.DecidedBy)
+		p.Number, p.Revision, p.Comments, p.CreatedAt, p.UpdatedAt, p.DecidedAt, p.DecidedBy)
 	if err != nil {
 		return fmt.Errorf("write proposal %s: %w", p.ID, err)
 	}

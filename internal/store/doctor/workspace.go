@@ -72,6 +72,7 @@ FROM (
   UNION ALL
   SELECT storage, 'bytes of texts and media', (SELECT CAST(COALESCE(SUM(t.bytes), 0) AS BIGINT) FROM texts t WHERE t.ws = $1)
     + (SELECT CAST(COALESCE(SUM(t.bytes), 0) AS BIGINT) FROM proposal_texts t WHERE t.ws = $1)
+    + (SELECT CAST(COALESCE(SUM(octet_length(c.body)), 0) AS BIGINT) FROM proposal_comments c WHERE c.ws = $1)
     + (SELECT CAST(COALESCE(SUM(m.bytes), 0) AS BIGINT) FROM media m WHERE m.ws = $1 AND m.state <> 2)
     + (SELECT CAST(COALESCE(SUM(u.reserved), 0) AS BIGINT) FROM uploads u WHERE u.ws = $1)
   FROM workspaces

@@ -17,7 +17,7 @@ DocumentEventType = Literal["document.created", "document.updated", "document.de
 DocumentSortField = Literal["created_at", "updated_at", "title", "sort_order", "deleted_at"]
 EntityType = Literal["project", "branding"]
 ErrorClass = Literal["timeout", "blocked_address", "tls", "connection", "status", "canceled", None]
-EventType = Literal["document.created", "document.updated", "document.deleted", "project.created", "project.updated", "project.deleted", "folder.created", "folder.updated", "folder.deleted", "media.uploaded", "generation.started", "generation.completed", "generation.failed", "share.created", "share.updated", "share.deleted", "proposal.created", "proposal.updated", "proposal.approved", "proposal.accepted", "proposal.rejected", "proposal.withdrawn", "subscription.failing", "subscription.deactivated", "subscription.reactivated", "webhook.test"]
+EventType = Literal["document.created", "document.updated", "document.deleted", "project.created", "project.updated", "project.deleted", "folder.created", "folder.updated", "folder.deleted", "media.uploaded", "generation.started", "generation.completed", "generation.failed", "share.created", "share.updated", "share.deleted", "proposal.created", "proposal.updated", "proposal.approved", "proposal.commented", "proposal.accepted", "proposal.rejected", "proposal.withdrawn", "subscription.failing", "subscription.deactivated", "subscription.reactivated", "webhook.test"]
 FolderEventType = Literal["folder.created", "folder.updated", "folder.deleted"]
 Font = Literal["system", "serif", "mono"]
 ForbiddenCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "QUOTA_REACHED"]
@@ -29,7 +29,7 @@ NullableFont = Literal["system", "serif", "mono", None]
 Plan = Literal["pro", "business"]
 ProjectEventType = Literal["project.created", "project.updated", "project.deleted"]
 ProposalErrorCode = Literal["VALIDATION_ERROR", "FORBIDDEN", "PLAN_REQUIRED", "QUOTA_REACHED", "PROPOSAL_LIMIT_REACHED", "NOT_FOUND", "CONFLICT", "IDEMPOTENCY_CONFLICT"]
-ProposalEventType = Literal["proposal.created", "proposal.updated", "proposal.approved", "proposal.accepted", "proposal.rejected", "proposal.withdrawn"]
+ProposalEventType = Literal["proposal.created", "proposal.updated", "proposal.approved", "proposal.commented", "proposal.accepted", "proposal.rejected", "proposal.withdrawn"]
 ProposalOp = Literal["edit", "create", "delete", "restore", "move"]
 ProposalState = Literal["open", "accepted", "rejected", "withdrawn"]
 ReportedEventType = Literal["media.uploaded", "generation.started", "generation.completed", "generation.failed", "share.created", "share.updated", "share.deleted"]
@@ -196,6 +196,28 @@ class BrandingMove(TypedDict):
 
 class BrandingPage(TypedDict):
     data: list[Branding]
+    limit: int
+    offset: int
+    total: int
+
+
+class Comment(TypedDict):
+    body: str
+    change: int | None
+    created_at: str
+    key_id: str | None
+    number: int
+    proposal_id: str
+    updated_at: str
+    user_id: str
+
+
+class CommentChange(TypedDict):
+    body: str
+
+
+class CommentPage(TypedDict):
+    data: list[Comment]
     limit: int
     offset: int
     total: int
@@ -751,6 +773,11 @@ class NewBranding(TypedDict):
     logo_media_id: NotRequired[str | None]
     name: str
     sort_order: NotRequired[int]
+
+
+class NewComment(TypedDict):
+    body: str
+    change: NotRequired[int | None]
 
 
 class NewDocument(TypedDict):

@@ -468,6 +468,7 @@ CREATE TABLE proposals (
   note TEXT, -- why it was decided so
   number BIGINT NOT NULL,
   revision BIGINT NOT NULL,
+  comments BIGINT NOT NULL, -- the number of the comment made last
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   decided_at BIGINT,
@@ -503,6 +504,22 @@ CREATE TABLE proposal_texts (
   FOREIGN KEY (proposal_id, ws) REFERENCES proposals (id, ws)
 );
 ALTER TABLE proposal_texts ALTER COLUMN body SET STORAGE EXTERNAL; -- it is compressed already
+
+-- What people say about a proposal.
+CREATE TABLE proposal_comments (
+  ws INTEGER NOT NULL,
+  proposal_id UUID NOT NULL,
+  number BIGINT NOT NULL, -- from 1, in each proposal
+  change BIGINT, -- the change of the proposal that it is about. NULL: the whole proposal
+  body TEXT NOT NULL,
+  user_id UUID NOT NULL,
+  key_id UUID, -- the API key with which it was made. NULL: none
+  revision BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (ws, proposal_id, number),
+  FOREIGN KEY (proposal_id, ws) REFERENCES proposals (id, ws)
+);
 
 -- ===== Media =====
 

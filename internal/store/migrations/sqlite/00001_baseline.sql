@@ -467,6 +467,7 @@ CREATE TABLE proposals (
   note TEXT, -- why it was decided so
   number BIGINT NOT NULL,
   revision BIGINT NOT NULL,
+  comments BIGINT NOT NULL, -- the number of the comment made last
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   decided_at BIGINT,
@@ -501,6 +502,22 @@ CREATE TABLE proposal_texts (
   PRIMARY KEY (proposal_id, ws, hash),
   FOREIGN KEY (proposal_id, ws) REFERENCES proposals (id, ws)
 );
+
+-- What people say about a proposal.
+CREATE TABLE proposal_comments (
+  ws INTEGER NOT NULL,
+  proposal_id BLOB NOT NULL,
+  number BIGINT NOT NULL, -- from 1, in each proposal
+  change BIGINT, -- the change of the proposal that it is about. NULL: the whole proposal
+  body TEXT NOT NULL,
+  user_id BLOB NOT NULL,
+  key_id BLOB, -- the API key with which it was made. NULL: none
+  revision BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (ws, proposal_id, number),
+  FOREIGN KEY (proposal_id, ws) REFERENCES proposals (id, ws)
+) WITHOUT ROWID;
 
 -- ===== Media =====
 
