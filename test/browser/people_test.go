@@ -195,8 +195,16 @@ func TestConsole_InvitingSomebody(t *testing.T) {
 	s.make("workspace", "create", "--name", "Second", "--plan", "pro", "--owner-email", "ada@example.com")
 	owner.switchTo("Second", "owner · pro")
 	owner.gone("=Handbook")
+	second, _ := ask[string](owner, "location.pathname")
 	owner.switchTo("My workspace", "owner · business")
 	owner.see("#tree .row[data-name=Handbook]")
+
+	// The operator deletes the second one.
+	s.make("workspace", "delete", "Second")
+	owner.open(second)
+	owner.arrive("This workspace was deleted")
+	owner.shot("workspace-deleted")
+	owner.open("/")
 
 	owner.click("=Settings")
 	owner.arrive("Settings")
