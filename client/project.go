@@ -22,12 +22,18 @@ type Project struct {
 	ExternalID    *string           `json:"external_id"` // id of the record in another system
 	URL           *string           `json:"url"`         // address of the record in another system
 	Metadata      map[string]string `json:"metadata"`    // nil: none
+	Review        *Review           `json:"review"`      // nil: its documents change without review
 	DocumentCount int               `json:"document_count"`
 	CreatedAt     time.Time         `json:"created_at"`
 	UpdatedAt     time.Time         `json:"updated_at"`
 	// Documents are those changed last, at most 100, without their ProjectID. They are in the
 	// answer of Get alone.
 	Documents []Document `json:"documents"`
+}
+
+// Review is what a project asks for before its documents change.
+type Review struct {
+	Approvals int `json:"approvals"` // of other people, 1 to 3
 }
 
 // NewProject is a project to create; empty fields are left out.
@@ -42,6 +48,7 @@ type NewProject struct {
 	ExternalID  string            `json:"external_id,omitempty"`
 	URL         string            `json:"url,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"`
+	Review      *Review           `json:"review,omitempty"` // needs the scope projects:admin
 }
 
 // ProjectChange are the fields to change; those that are left out stay as they are. [Null] clears a
@@ -56,6 +63,7 @@ type ProjectChange struct {
 	Visibility  Opt[string] `json:"visibility,omitzero"`
 	ExternalID  Opt[string] `json:"external_id,omitzero"`
 	URL         Opt[string] `json:"url,omitzero"`
+	Review      Opt[Review] `json:"review,omitzero"` // needs the scope projects:admin; Null: no review
 	// Metadata is merged by Update: names that are left out stay, and a value of nil removes one. Put
 	// takes it as a whole.
 	Metadata Opt[map[string]*string] `json:"metadata,omitzero"`

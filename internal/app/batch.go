@@ -242,7 +242,7 @@ func (w *work) operation(o sheaf.BatchOperation, text store.Text, made []sheaf.B
 	case sheaf.BatchShare:
 		err = w.shareOperation(o, &out)
 	}
-	return out, err
+	return out, firstError(err, w.unreviewed.fault)
 }
 
 // countRoom subtracts the other records that the operation changes from `left`. If there are too

@@ -289,6 +289,9 @@ func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, 
 		if d.Deleted == nil {
 			return nothing, sheaf.Conflictf("document %s is not deleted: DELETE /api/v1/documents/%s first, which can be undone", d.ID, d.ID)
 		}
+		if err := w.mayPurge(d); err != nil {
+			return nothing, err
+		}
 		shares, err := w.CountSharesOf(w.ws.ID, sheaf.ShareOfDocument, string(id), a.cascades.Whole+1)
 		if err != nil {
 			return nothing, err

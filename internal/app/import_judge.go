@@ -318,6 +318,9 @@ func (im *importing) acceptProject(r ImportRecord) error {
 	p.Number, p.CreatedAt, p.UpdatedAt = im.stamp(r)
 	im.projects[id] = true
 	im.ws.Projects++
+	if p.Approvals > 0 {
+		im.ws.Reviewed++
+	}
 	im.out.Added.Projects++
 	im.newProjects = append(im.newProjects, &p)
 	im.created = append(im.created, creation{sheaf.ProjectCreated, r.ID, &p})

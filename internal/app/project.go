@@ -88,6 +88,9 @@ func (w *work) createProject(in sheaf.ProjectChange) (sheaf.Project, error) {
 	if err := w.checkRecords(); err != nil {
 		return p, err
 	}
+	if err := w.setReview(sheaf.Project{}, p); err != nil {
+		return p, err
+	}
 	p.ID, p.Number, p.Revision = sheaf.ProjectID(w.app.newID()), w.nextNumber(), 1
 	p.CreatedAt = w.createdAt()
 	p.UpdatedAt = p.CreatedAt
@@ -212,6 +215,9 @@ func (w *work) changeProject(before sheaf.Project, in sheaf.ProjectChange, match
 	if err := w.projectIsOnly(p); err != nil {
 		return before, err
 	}
+	if err := w.setReview(before, p); err != nil {
+		return before, err
+	}
 	p.Revision++
 	p.UpdatedAt = w.updatedAt(before.UpdatedAt)
 	w.emit(sheaf.ProjectUpdated, string(p.ID), &sheaf.Updated{Before: &before, After: &p})
@@ -269,6 +275,7 @@ func (w *work) removeProject(p sheaf.Project) error {
 		return err
 	}
 	w.ws.Projects--
+	w.reviewEnds(p)
 	return w.DeleteProject(w.ws.ID, p)
 }
 
@@ -288,6 +295,7 @@ func (w *work) emptyProject(p sheaf.Project, most int64) error {
 // unlinkDocuments moves at most `most` documents out of the project, including deleted ones. It
 // returns how many of them were not deleted.
 func (w *work) unlinkDocuments(id sheaf.ProjectID, most int64) (shown int64, err error) {
+	defer w.unreviewed.removal()()
 	_, err = w.pages(most, func(most int64) (int64, error) {
 		documents, err := w.LinkedDocuments(w.ws.ID, id, most)
 		if err != nil || len(documents) == 0 {

@@ -324,7 +324,10 @@ func (w *work) accept(id sheaf.ProposalID, match sheaf.Match, m mergePlan, at st
 	if p.Key != nil {
 		w.writer.Key = *p.Key
 	}
-	return p, w.perform(b, m)
+	if err := w.perform(b, m); err != nil {
+		return p, err
+	}
+	return p, w.approved(before)
 }
 
 // unchanged returns errAgain if a document is no longer as it was when it was merged.

@@ -74,8 +74,12 @@ func errNamed(noun, act string) error {
 	return sheaf.Forbiddenf("you are restricted to this %s, so you may not %s it: someone who sees the whole workspace can", noun, act)
 }
 
-// mayRemoveProject returns Forbidden if a restricted caller may not delete the project.
+// mayRemoveProject returns Forbidden if the caller may not delete the project: because it needs review,
+// or because of a restriction.
 func (w *work) mayRemoveProject(p sheaf.Project) error {
+	if err := w.mayEndReview(p); err != nil {
+		return err
+	}
 	if !w.restricted() {
 		return nil
 	}

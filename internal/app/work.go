@@ -49,6 +49,8 @@ type work struct {
 
 	expired int64 // size of the expired answer that the new one will replace
 
+	unreviewed review // what the documents that changed need
+
 	places    places // cache for the filters of subscriptions
 	misplaced error  // error of finding the places of an event
 }
@@ -118,8 +120,8 @@ func (w *work) once() Request {
 
 // finish writes the events, the counters and the answer.
 func (w *work) finish(out any) error {
-	if w.misplaced != nil {
-		return w.misplaced
+	if err := firstError(w.misplaced, w.unreviewed.fault); err != nil {
+		return err
 	}
 	if err := w.AppendEvents(&w.ws, w.events); err != nil {
 		return err
@@ -147,6 +149,7 @@ func (w *work) emit(t sheaf.EventType, id string, payload sheaf.Record) {
 		w.events[len(w.events)-1].Person = w.caller.User
 	}
 	w.place(payload)
+	w.review(payload)
 }
 
 // emitRaw is emit for an encoded payload, in the name of any user.

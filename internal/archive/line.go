@@ -179,7 +179,7 @@ func (out *line) read(f *strict.Fields) {
 	case kindProject:
 		r.Project = &sheaf.ProjectChange{Name: f.Text("name"), Description: f.Text("description"), Icon: f.Text("icon"),
 			Color: f.Text("color"), FolderID: referenceTo[sheaf.FolderID](f, "folder_id"), SortOrder: f.Int32("sort_order"), Visibility: f.Text("visibility"),
-			ExternalID: f.Text("external_id"), URL: f.Text("url"), Metadata: metadata(f)}
+			ExternalID: f.Text("external_id"), URL: f.Text("url"), Metadata: metadata(f), Approvals: f.IntIn("review", "approvals", 1, sheaf.MaxApprovals)}
 	case kindDocument:
 		r.Version = readPresent(f)
 		r.Document = &sheaf.DocumentChange{Title: f.Text("title"), Description: f.Text("description"), Content: f.Text("content"),

@@ -216,6 +216,7 @@ func projectFields(p *sheaf.Project) sheaf.RecordFunc {
 		o.OptText("external_id", p.ExternalID)
 		o.OptText("url", p.URL)
 		o.Metadata("metadata", p.Metadata)
+		o.Review(p.Approvals)
 		o.Time("created_at", p.CreatedAt)
 		o.Time("updated_at", p.UpdatedAt)
 	}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -83,9 +84,22 @@ type projectForm struct {
 	Description string
 	Icon        string
 	Color       string
+	Approvals   int64 // of the review that the project needs; 0: none
 	Folder      sheaf.FolderID
 	Inside      string
 	basis
+}
+
+// reviewChoice is an answer to the question whether a project needs review.
+type reviewChoice struct {
+	Approvals int64
+	Text      string
+}
+
+// Reviews are the choices of the form.
+func (projectForm) Reviews() []reviewChoice {
+	return []reviewChoice{{0, "Everybody who may write changes documents directly"}, {1, "Changes need the approval of one other person"},
+		{2, "Changes need the approvals of two other people"}, {3, "Changes need the approvals of three other people"}}
 }
 
 // fields returns the fields that change the project.
@@ -96,7 +110,7 @@ func (f projectForm) fields() []field {
 
 // formOfProject returns the form with the project's stored values.
 func formOfProject(p sheaf.Project) projectForm {
-	f := projectForm{ID: p.ID, Name: p.Name, Description: text(p.Description), Icon: text(p.Icon), Color: text(p.Color)}
+	f := projectForm{ID: p.ID, Name: p.Name, Description: text(p.Description), Icon: text(p.Icon), Color: text(p.Color), Approvals: p.Approvals}
 	f.basis = basis{Revision: p.Revision, Was: f.fields()}
 	return f
 }
@@ -115,7 +129,15 @@ func (v *visit) projectForm() (projectForm, sheaf.ProjectChange) {
 	f := projectForm{Name: v.typed("name"), Description: v.typed("description"), Icon: v.typed("icon"), Color: v.typed("color"),
 		Folder: sheaf.FolderID(v.field("in")), Inside: v.field("inside")}
 	f.basis = v.basis(f.fields())
-	return f, sheaf.ProjectChange{Name: sheaf.Some(f.Name), Description: v.typedOpt("description"), Icon: v.typedOpt("icon"), Color: v.typedOpt("color")}
+	change := sheaf.ProjectChange{Name: sheaf.Some(f.Name), Description: v.typedOpt("description"), Icon: v.typedOpt("icon"), Color: v.typedOpt("color")}
+	switch n, err := strconv.ParseInt(v.field("approvals"), 10, 64); {
+	case err != nil: // only who may decide about it has this field
+	case n == 0:
+		change.Approvals = sheaf.Nil[int64]()
+	default:
+		f.Approvals, change.Approvals = n, sheaf.Some(n)
+	}
+	return f, change
 }
 
 // createProject answers POST /w/{workspace}/projects: it makes a project.

@@ -30,9 +30,9 @@ func TestEvent_Record(t *testing.T) {
 		ids := list.IDs(t)
 		head := `"timestamp":"$at","user_id":"$user","workspace_id":"$ws","resource_type":"project","resource_id":"$p","payload":{"id":"$p",`
 		created := `{"id":"$e","type":"project.created",` + head + `"name":"<p>","description":null,"icon":null,"color":null,"folder_id":null,"sort_order":0,` +
-			`"visibility":"private","external_id":null,"url":null,"metadata":null,"document_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"}}`
+			`"visibility":"private","external_id":null,"url":null,"metadata":null,"review":null,"document_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"}}`
 		updated := `{"id":"$e","type":"project.updated",` + head + `"name":"q","description":null,"icon":"book","color":null,"folder_id":null,"sort_order":0,` +
-			`"visibility":"private","external_id":null,"url":null,"metadata":null,"document_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:01.000Z",` +
+			`"visibility":"private","external_id":null,"url":null,"metadata":null,"review":null,"document_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:01.000Z",` +
 			`"previous":{"name":"<p>","icon":null,"updated_at":"2026-11-15T10:00:00.000Z"}}}`
 		vars := []string{"$p", p, "$user", string(ws.Owner), "$ws", string(ws.ID)}
 		first, second := c.GET(at(events, ids[0])).Want(t, 200), c.GET(at(events, ids[1])).Want(t, 200)

@@ -37,7 +37,7 @@ func projectChange(in *strict.Fields, metadata metadataReader) (sheaf.ProjectCha
 	return sheaf.ProjectChange{
 		Name: in.Text("name"), Description: in.Text("description"), Icon: in.Text("icon"), Color: in.Text("color"),
 		FolderID: strict.ID[sheaf.FolderID](in, "folder_id"), SortOrder: in.Int32("sort_order"), Visibility: in.Text("visibility"),
-		ExternalID: in.Text("external_id"), URL: in.Text("url"), Metadata: metadata(in),
+		ExternalID: in.Text("external_id"), URL: in.Text("url"), Metadata: metadata(in), Approvals: in.IntIn("review", "approvals", 1, sheaf.MaxApprovals),
 	}, in.Err()
 }
 

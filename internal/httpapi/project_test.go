@@ -21,14 +21,14 @@ func TestProject_Record(t *testing.T) {
 		r := c.POST(projects, `{"name":"Guides"}`).Want(t, 201)
 		id := r.Text(t, "id")
 		wantBody(t, r, `{"id":"$id","name":"Guides","description":null,"icon":null,"color":null,"folder_id":null,"sort_order":0,`+
-			`"visibility":"private","external_id":null,"url":null,"metadata":null,"document_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"}`, "$id", id)
+			`"visibility":"private","external_id":null,"url":null,"metadata":null,"review":null,"document_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"}`, "$id", id)
 		if got, want := r.Header.Get("Location"), a.Server.URL+at(projects, id); got != want {
 			t.Errorf("Location %q, want %q", got, want)
 		}
 		folder := create(t, c, folders, fields{"name": "f", "entity_type": "project"})
 		all := fmt.Sprintf(`{"name":" <ä> ","description":"","icon":"not in the catalogue","color":"#ABCdef","folder_id":%q,"sort_order":-2147483648,"visibility":"private"}`, strings.ToUpper(folder))
 		whole := `{"id":"$id","name":" <ä> ","description":"","icon":"not in the catalogue","color":"#ABCdef","folder_id":"$folder","sort_order":-2147483648,` +
-			`"visibility":"private","external_id":null,"url":null,"metadata":null,"document_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"`
+			`"visibility":"private","external_id":null,"url":null,"metadata":null,"review":null,"document_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"`
 		r = c.POST(projects, all).Want(t, 201)
 		id = r.Text(t, "id")
 		wantBody(t, r, whole+"}", "$id", id, "$folder", folder)
@@ -37,7 +37,7 @@ func TestProject_Record(t *testing.T) {
 		// PATCH and move answer the whole resource, without documents.
 		r = c.PATCH(at(projects, id), `{"description":null,"icon":null,"color":null,"folder_id":null,"sort_order":2147483647}`).Want(t, 200)
 		wantBody(t, r, `{"id":"$id","name":" <ä> ","description":null,"icon":null,"color":null,"folder_id":null,"sort_order":2147483647,`+
-			`"visibility":"private","external_id":null,"url":null,"metadata":null,"document_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.001Z"}`, "$id", id)
+			`"visibility":"private","external_id":null,"url":null,"metadata":null,"review":null,"document_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.001Z"}`, "$id", id)
 	})
 }
 
@@ -347,7 +347,7 @@ func TestProject_Move(t *testing.T) {
 		es := emitted(t, c, func() {
 			r := c.POST(at(projects, id)+"/move", fields{"folder_id": two}).Want(t, 200)
 			wantBody(t, r, `{"id":"$id","name":"p","description":null,"icon":null,"color":null,"folder_id":"$two","sort_order":0,`+
-				`"visibility":"private","external_id":null,"url":null,"metadata":null,"document_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:01.000Z"}`, "$id", id, "$two", two)
+				`"visibility":"private","external_id":null,"url":null,"metadata":null,"review":null,"document_count":0,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:01.000Z"}`, "$id", id, "$two", two)
 			if r.Header.Get("Location") != "" {
 				t.Error("a move has a Location")
 			}

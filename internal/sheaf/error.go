@@ -50,6 +50,8 @@ const (
 	CodeShareLimit          Code = "SHARE_LIMIT_REACHED"
 	CodeRestrictionLimit    Code = "RESTRICTION_LIMIT_REACHED"
 	CodeProposalLimit       Code = "PROPOSAL_LIMIT_REACHED"
+	CodeReviewRequired      Code = "REVIEW_REQUIRED"
+	CodeApprovalsMissing    Code = "APPROVALS_MISSING"
 	CodeUploadLimit         Code = "UPLOAD_LIMIT_REACHED"
 	CodeUnsupportedType     Code = "UNSUPPORTED_MEDIA_TYPE"
 	CodeRange               Code = "RANGE_NOT_SATISFIABLE"

@@ -80,11 +80,11 @@ func TestAppendJSON_IsWhatEncodingJSONWrites(t *testing.T) {
 	}{
 		{&Project{ID: "p", Name: text, SortOrder: math.MinInt32, Visibility: Private, CreatedAt: moment, UpdatedAt: moment},
 			m{"id": "p", "name": text, "description": nil, "icon": nil, "color": nil, "folder_id": nil, "sort_order": math.MinInt32,
-				"visibility": "private", "external_id": nil, "url": nil, "metadata": nil, "document_count": 0, "created_at": at, "updated_at": at}},
+				"visibility": "private", "external_id": nil, "url": nil, "metadata": nil, "review": nil, "document_count": 0, "created_at": at, "updated_at": at}},
 		{&Project{ID: "p", Name: "n", Description: &text, Icon: &text, Color: &text, FolderID: &folder, DocumentCount: math.MaxInt64,
 			ExternalID: &text, URL: &text, Metadata: NewMetadata([]MetadataEntry{{"b", &text}, {"a", &text}}), CreatedAt: moment, UpdatedAt: moment},
 			m{"id": "p", "name": "n", "description": text, "icon": text, "color": text, "folder_id": "f", "sort_order": 0,
-				"visibility": "", "external_id": text, "url": text, "metadata": m{"a": text, "b": text}, "document_count": math.MaxInt64, "created_at": at, "updated_at": at}},
+				"visibility": "", "external_id": text, "url": text, "metadata": m{"a": text, "b": text}, "review": nil, "document_count": math.MaxInt64, "created_at": at, "updated_at": at}},
 		{&Folder{ID: "f", Name: "n", EntityType: BrandingFolder, Color: "#123456", Depth: 3, CreatedAt: moment, UpdatedAt: moment},
 			m{"id": "f", "name": "n", "entity_type": "branding", "parent_id": nil, "color": "#123456", "sort_order": 0, "external_id": nil, "depth": 3,
 				"project_count": 0, "branding_count": 0, "created_at": at, "updated_at": at}},
@@ -94,7 +94,7 @@ func TestAppendJSON_IsWhatEncodingJSONWrites(t *testing.T) {
 		{&ProjectDetail{Project: Project{ID: "p", CreatedAt: moment, UpdatedAt: moment},
 			Documents: []Document{{ID: "1", CreatedAt: moment, UpdatedAt: moment}, {ID: "2", CreatedAt: moment, UpdatedAt: moment}}},
 			m{"id": "p", "name": "", "description": nil, "icon": nil, "color": nil, "folder_id": nil, "sort_order": 0,
-				"visibility": "", "external_id": nil, "url": nil, "metadata": nil, "document_count": 0, "created_at": at, "updated_at": at, "documents": []m{
+				"visibility": "", "external_id": nil, "url": nil, "metadata": nil, "review": nil, "document_count": 0, "created_at": at, "updated_at": at, "documents": []m{
 					{"id": "1", "title": "", "description": nil, "external_id": nil, "version": 0, "content_bytes": 0, "content_sha256": "", "created_at": at, "updated_at": at},
 					{"id": "2", "title": "", "description": nil, "external_id": nil, "version": 0, "content_bytes": 0, "content_sha256": "", "created_at": at, "updated_at": at}}}},
 		{&NewKey{Key: Key{ID: "k", Name: "n", Prefix: "shf_abc", Scopes: Scopes{EventsRead, KeysRead}, UserID: "u", CreatedAt: moment, ExpiresAt: &moment}},

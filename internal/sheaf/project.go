@@ -7,17 +7,20 @@ const Private = "private"
 
 // Project groups documents. Clients may write its own fields.
 type Project struct {
-	ID            ProjectID
-	Name          string
-	Description   *string
-	Icon          *string   // an id of the catalogue, or one of the client's
-	Color         *string   // #RRGGBB
-	FolderID      *FolderID // nil: at the root level
-	SortOrder     int32
-	Visibility    string  // Private
-	ExternalID    *string // identifier in another system; unique among the projects of the workspace
-	URL           *string // address in another system
-	Metadata      Metadata
+	ID          ProjectID
+	Name        string
+	Description *string
+	Icon        *string   // an id of the catalogue, or one of the client's
+	Color       *string   // #RRGGBB
+	FolderID    *FolderID // nil: at the root level
+	SortOrder   int32
+	Visibility  string  // Private
+	ExternalID  *string // identifier in another system; unique among the projects of the workspace
+	URL         *string // address in another system
+	Metadata    Metadata
+	// Approvals is how many other people must approve a change of the project's documents. 0: it needs
+	// no review.
+	Approvals     int64
 	DocumentCount int64 // without deleted ones; kept in the documents' transactions
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
@@ -42,9 +45,22 @@ func (p *Project) Fields(o *Object) {
 	o.OptText("external_id", p.ExternalID)
 	o.OptText("url", p.URL)
 	o.Metadata("metadata", p.Metadata)
+	o.Review(p.Approvals)
 	o.Derived("document_count", p.DocumentCount)
 	o.Time("created_at", p.CreatedAt)
 	o.Time("updated_at", p.UpdatedAt)
+}
+
+// MaxApprovals is the largest number of approvals that a project may ask for.
+const MaxApprovals = 3
+
+// Review appends what a project asks for before its documents change: null, or an object.
+func (o *Object) Review(approvals int64) {
+	if approvals == 0 {
+		o.Null("review")
+		return
+	}
+	o.Record("review", RecordFunc(func(o *Object) { o.Int("approvals", approvals) }))
 }
 
 // ProjectDetail is a project with its most recently changed documents, at most MaxEmbedded.
@@ -110,12 +126,13 @@ type ProjectChange struct {
 	ExternalID  Opt[string]
 	URL         Opt[string]
 	Metadata    Opt[MetadataChange]
+	Approvals   Opt[int64] // null: no review
 }
 
 // Empty reports whether no writable field was sent.
 func (c ProjectChange) Empty() bool {
 	return !(c.Name.Set || c.Description.Set || c.Icon.Set || c.Color.Set ||
-		c.FolderID.Set || c.SortOrder.Set || c.Visibility.Set || c.ExternalID.Set || c.URL.Set || c.Metadata.Set)
+		c.FolderID.Set || c.SortOrder.Set || c.Visibility.Set || c.ExternalID.Set || c.URL.Set || c.Metadata.Set || c.Approvals.Set)
 }
 
 // Check returns Invalid for the first bad field of those that were sent. It does not check what is
@@ -148,6 +165,9 @@ func (c ProjectChange) Check() error {
 			return err
 		}
 	}
+	if c.Approvals.Given() && (c.Approvals.Value < 1 || c.Approvals.Value > MaxApprovals) {
+		return InvalidField("review", "review must be null, or {\"approvals\": 1 to %d}", MaxApprovals)
+	}
 	return checkReferences(c.ExternalID, c.URL, c.Metadata)
 }
 
@@ -179,6 +199,9 @@ func (c ProjectChange) Apply(p Project) Project {
 	}
 	if c.URL.Set {
 		p.URL = c.URL.Pointer()
+	}
+	if c.Approvals.Set {
+		p.Approvals = c.Approvals.Value
 	}
 	p.Metadata = applyMetadata(p.Metadata, c.Metadata)
 	return p

@@ -70,7 +70,7 @@ var restrictable = []string{"projects", "documents", "media", "shares", "proposa
 // Restrictable reports whether a restricted caller may have the scope.
 func (s Scope) Restrictable() bool {
 	noun, _, _ := strings.Cut(string(s), ":")
-	return slices.Contains(restrictable, noun) || s == EventsRead || s == BrandingsRead
+	return slices.Contains(restrictable, noun) && s != ProjectsAdmin || s == EventsRead || s == BrandingsRead
 }
 
 // CheckScopes returns Invalid if one of the scopes does not go with a restriction.

@@ -11,8 +11,10 @@ type Scope string
 // The scopes. EventsRead and WebhooksWrite expose all of a workspace's content. SharesRead exposes
 // the addresses of shares, and with them what is shared without a password.
 const (
-	ProjectsRead   Scope = "projects:read"
-	ProjectsWrite  Scope = "projects:write"
+	ProjectsRead  Scope = "projects:read"
+	ProjectsWrite Scope = "projects:write"
+	// ProjectsAdmin decides which projects need review.
+	ProjectsAdmin  Scope = "projects:admin"
 	DocumentsRead  Scope = "documents:read"
 	DocumentsWrite Scope = "documents:write"
 	MediaRead      Scope = "media:read"
@@ -34,7 +36,7 @@ const (
 )
 
 // AllScopes are the scopes in the order in which they are shown.
-var AllScopes = Scopes{ProjectsRead, ProjectsWrite, DocumentsRead, DocumentsWrite,
+var AllScopes = Scopes{ProjectsRead, ProjectsWrite, ProjectsAdmin, DocumentsRead, DocumentsWrite,
 	MediaRead, MediaWrite, SharesRead, SharesWrite, ProposalsRead, ProposalsWrite, ProposalsApprove, BrandingsRead, BrandingsWrite,
 	WebhooksRead, WebhooksWrite, EventsRead, EventsWrite, KeysRead, KeysWrite}
 
@@ -92,7 +94,7 @@ var roles = []struct {
 }{
 	{Member, Scopes{ProjectsRead, DocumentsRead, MediaRead, SharesRead, ProposalsRead, ProposalsWrite, BrandingsRead, WebhooksRead, EventsRead, KeysRead}},
 	{Editor, Scopes{ProjectsWrite, DocumentsWrite, MediaWrite, SharesWrite, ProposalsApprove, BrandingsWrite}},
-	{Admin, Scopes{WebhooksWrite, EventsWrite, KeysWrite}},
+	{Admin, Scopes{ProjectsAdmin, WebhooksWrite, EventsWrite, KeysWrite}},
 	{Owner, nil},
 }
 

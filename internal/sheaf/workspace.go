@@ -20,6 +20,7 @@ type Workspace struct {
 	Documents     int64 // number of documents, without deleted ones
 	Subscriptions int64 // number of subscriptions
 	Filters       int64 // number of subscriptions with a filter
+	Reviewed      int64 // number of projects that need review; if 0, no document's project is looked up
 	Restrictions  int64 // number of restrictions; if 0, as Filters, places of events are not read
 	Brandings     int64 // number of brandings
 	Shares        int64 // number of shares

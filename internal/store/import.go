@@ -135,7 +135,7 @@ func (r *Reader) TakenSubscription(id sheaf.SubscriptionID) (by TakenSubscriptio
 }
 
 var insertProjects = engine.NewBulkInsert("projects", "ws int", "id id", "folder_id id", "name", "name_folded", "description", "description_folded",
-	"icon", "color", "sort_order int", "visibility", "external_id", "url", "metadata", "document_count int", "number int", "revision int", "created_at int", "updated_at int")
+	"icon", "color", "sort_order int", "visibility", "external_id", "url", "metadata", "approvals int", "document_count int", "number int", "revision int", "created_at int", "updated_at int")
 
 var countAllProjects = engine.NewBulk(`
 UPDATE folders
@@ -149,7 +149,7 @@ func (tx *Tx) InsertProjects(ws sheaf.WorkspaceID, projects []*sheaf.Project) er
 	filed := map[sheaf.FolderID]int64{}
 	for i, p := range projects {
 		rows[i] = []any{ws, p.ID, p.FolderID, p.Name, Fold(p.Name), p.Description, foldOpt(p.Description),
-			p.Icon, p.Color, p.SortOrder, p.Visibility, p.ExternalID, p.URL, storedMetadata(p.Metadata), p.DocumentCount, p.Number, p.Revision, p.CreatedAt, p.UpdatedAt}
+			p.Icon, p.Color, p.SortOrder, p.Visibility, p.ExternalID, p.URL, storedMetadata(p.Metadata), p.Approvals, p.DocumentCount, p.Number, p.Revision, p.CreatedAt, p.UpdatedAt}
 		if p.FolderID != nil {
 			filed[*p.FolderID]++
 		}

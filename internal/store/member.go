@@ -63,7 +63,7 @@ func (r *Reader) Members(ws sheaf.WorkspaceID) ([]sheaf.Membership, error) {
 const selectMemberships = `
 SELECT w.id, w.name, w.plan, w.personal, w.created_at, w.version, w.last_number, w.last_event,
   w.projects, w.documents, w.subscriptions, w.storage, w.newest_at, w.newest_shared,
-  w.brandings, w.default_branding, w.shares, w.filters, w.kept, w.given, w.last_event_at, w.restrictions,
+  w.brandings, w.default_branding, w.shares, w.filters, w.kept, w.given, w.last_event_at, w.restrictions, w.reviewed,
   w.deleted_at, w.ends_at, w.removing, m.role, m.created_at, m.restriction, m.restricted_to
 FROM members m
 JOIN workspaces w ON w.ws = m.ws

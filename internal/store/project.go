@@ -10,14 +10,14 @@ import (
 
 // ProjectColumns are what ScanProject reads, in its order.
 const ProjectColumns = `id, name, description, icon, color, folder_id, sort_order, visibility, external_id, url, metadata,
-  document_count, created_at, updated_at, number, revision`
+  approvals, document_count, created_at, updated_at, number, revision`
 
 // ScanProject reads a row of ProjectColumns.
 func ScanProject(r *row) sheaf.Project {
 	return sheaf.Project{
 		ID: readID[sheaf.ProjectID](r), Name: r.Text(), Description: r.OptText(), Icon: r.OptText(), Color: r.OptText(),
 		FolderID: optID[sheaf.FolderID](r), SortOrder: int32(r.Int()), Visibility: r.Text(), ExternalID: r.OptText(), URL: r.OptText(),
-		Metadata: readMetadata(r), DocumentCount: r.Int(),
+		Metadata: readMetadata(r), Approvals: r.Int(), DocumentCount: r.Int(),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(),
 	}
 }
@@ -50,6 +50,12 @@ func (r *Reader) CheckProject(ws sheaf.WorkspaceID, id sheaf.ProjectID) error {
 		err = sheaf.Missing("project")
 	}
 	return err
+}
+
+// ApprovalsOf returns how many approvals changes of the project's documents need. It is 0 for a project
+// that does not exist.
+func (r *Reader) ApprovalsOf(ws sheaf.WorkspaceID, id sheaf.ProjectID) (int64, error) {
+	return r.count(`SELECT approvals FROM projects WHERE ws = $1 AND id = $2`, ws, id)
 }
 
 const selectProjectWith = `
@@ -212,6 +218,9 @@ func (tx *Tx) UpdateProject(ws sheaf.WorkspaceID, before, p sheaf.Project) error
 	}
 	if !sheaf.SameID(p.ExternalID, before.ExternalID) {
 		set.to("external_id", p.ExternalID)
+	}
+	if p.Approvals != before.Approvals {
+		set.to("approvals", p.Approvals)
 	}
 	err := set.update(tx, "projects", ws, p.ID)
 	if err != nil {

@@ -53,6 +53,13 @@ func (r *Reader) Unrestricted() *Reader {
 	return &whole
 }
 
+// SeenBy returns a Reader of the same snapshot that shows what another caller sees.
+func (r *Reader) SeenBy(s Sight) *Reader {
+	other := *r
+	other.sight = s
+	return &other
+}
+
 // restrict sets the sight of a Reader.
 func (r *Reader) restrict(s Sight) { r.sight = s }
 

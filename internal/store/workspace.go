@@ -7,7 +7,7 @@ import (
 )
 
 const workspaceColumns = `id, name, plan, personal, created_at, version, last_number, last_event,
-  projects, documents, subscriptions, storage, newest_at, newest_shared, brandings, default_branding, shares, filters, kept, given, last_event_at, restrictions,
+  projects, documents, subscriptions, storage, newest_at, newest_shared, brandings, default_branding, shares, filters, kept, given, last_event_at, restrictions, reviewed,
   deleted_at, ends_at, removing`
 
 // scanWorkspace reads a row of workspaceColumns.
@@ -16,7 +16,7 @@ func scanWorkspace(r *row) sheaf.Workspace {
 		ID: readID[sheaf.WorkspaceID](r), Name: r.Text(), Plan: sheaf.Plan(r.Text()), Personal: r.Bool(),
 		CreatedAt: r.Time(), Version: r.Int(), LastNumber: r.Int(), LastEvent: r.Int(),
 		Projects: r.Int(), Documents: r.Int(), Subscriptions: r.Int(), Storage: r.Int(),
-		NewestAt: readNewest(r), NewestShared: r.Int(), Brandings: r.Int(), DefaultBranding: readDefault(r), Shares: r.Int(), Filters: r.Int(), Kept: r.Int(), Given: r.Text(), LastEventAt: readNewest(r), Restrictions: r.Int(),
+		NewestAt: readNewest(r), NewestShared: r.Int(), Brandings: r.Int(), DefaultBranding: readDefault(r), Shares: r.Int(), Filters: r.Int(), Kept: r.Int(), Given: r.Text(), LastEventAt: readNewest(r), Restrictions: r.Int(), Reviewed: r.Int(),
 		DeletedAt: readNewest(r), EndsAt: readNewest(r), Removing: r.Bool(),
 	}
 }
@@ -73,7 +73,7 @@ const updateWorkspace = `
 UPDATE workspaces
 SET version = $2, last_number = $3, last_event = $4, projects = $5, documents = $6, subscriptions = $7, storage = $8,
   newest_at = $9, newest_shared = $10, brandings = $11, shares = $12, filters = $13, kept = $14, given = $15,
-  last_event_at = $16, restrictions = $17
+  last_event_at = $16, restrictions = $17, reviewed = $18
 WHERE ws = $1`
 
 // SaveWorkspace stores the counters of a workspace that this transaction has locked. The default
@@ -85,12 +85,12 @@ func (tx *Tx) SaveWorkspace(w sheaf.Workspace) error {
 	tx.touched[w.ID] = w.Version
 	return tx.exec(updateWorkspace, w.ID, w.Version, w.LastNumber, w.LastEvent, w.Projects, w.Documents, w.Subscriptions, w.Storage,
 		storedNewest(w.NewestAt), w.NewestShared, w.Brandings, w.Shares, w.Filters, w.Kept, w.Given,
-		storedNewest(w.LastEventAt), w.Restrictions)
+		storedNewest(w.LastEventAt), w.Restrictions, w.Reviewed)
 }
 
 const insertWorkspace = `
 INSERT INTO workspaces (ws, ` + workspaceColumns + `)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)`
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)`
 
 // InsertWorkspace adds an empty workspace.
 func (tx *Tx) InsertWorkspace(w sheaf.Workspace) error {
@@ -98,7 +98,7 @@ func (tx *Tx) InsertWorkspace(w sheaf.Workspace) error {
 	if err != nil {
 		return err
 	}
-	return tx.exec(insertWorkspace, n, idBytes(string(w.ID)), w.Name, w.Plan, w.Personal, w.CreatedAt, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, nil, 0, 0, 0, "", 0, 0, 0, 0, 0)
+	return tx.exec(insertWorkspace, n, idBytes(string(w.ID)), w.Name, w.Plan, w.Personal, w.CreatedAt, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, nil, 0, 0, 0, "", 0, 0, 0, 0, 0, 0)
 }
 
 const updatePlan = `

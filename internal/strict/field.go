@@ -163,6 +163,21 @@ func (f *Fields) Object(name string) Opt[Object] {
 	return Opt[Object]{Set: true, Value: o}
 }
 
+// IntIn reads the whole number `name`, from min to max, in the object `object`, where it is required. It is null
+// if the object is null.
+func (f *Fields) IntIn(object, name string, min, max int64) Opt[int64] {
+	o := f.Object(object)
+	if !o.Given() || f.err != nil {
+		return Opt[int64]{Set: o.Set, Null: o.Null}
+	}
+	in := o.Value.Fields()
+	n := in.Int(name, min, max)
+	if !n.Given() || in.Err() != nil {
+		f.Refuse(sheaf.InvalidField(object, "%s must be null, or {%q: %d to %d}", object, name, min, max))
+	}
+	return n
+}
+
 // Time reads a time as Time does, cut to milliseconds: more than that is not kept.
 func (f *Fields) Time(name string) Opt[time.Time] {
 	return read(f, name, func(name string, v jsontext.Value) (time.Time, error) {

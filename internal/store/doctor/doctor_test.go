@@ -53,6 +53,7 @@ var plants = []plant{
 	{check: "count: projects", sql: []string{`UPDATE workspaces SET projects = projects + 1 WHERE ws = {n}`}},
 	{check: "count: brandings", sql: []string{`UPDATE workspaces SET brandings = brandings + 1 WHERE ws = {n}`}},
 	{check: "count: documents", sql: []string{`UPDATE workspaces SET documents = documents - 1 WHERE ws = {n}`}},
+	{check: "count: projects with review", sql: []string{`UPDATE workspaces SET reviewed = reviewed + 1 WHERE ws = {n}`}},
 	{check: "count: subscriptions with a filter", sql: []string{`UPDATE workspaces SET filters = filters + 1 WHERE ws = {n}`}},
 	{check: "count: subscriptions", sql: []string{`UPDATE workspaces SET subscriptions = 0 WHERE ws = {n}`}},
 	{check: "count: shares", sql: []string{`UPDATE workspaces SET shares = shares + 1 WHERE ws = {n}`}},

@@ -58,6 +58,10 @@ FROM (
   FROM workspaces
   WHERE ws = $1
   UNION ALL
+  SELECT reviewed, 'projects with review', (SELECT COUNT(*) FROM projects p WHERE p.ws = $1 AND p.approvals > 0)
+  FROM workspaces
+  WHERE ws = $1
+  UNION ALL
   SELECT filters, 'subscriptions with a filter', (SELECT COUNT(*) FROM subscriptions s WHERE s.ws = $1 AND s.filter <> '')
   FROM workspaces
   WHERE ws = $1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict, Union
 
 BatchAction = Literal["create", "update", "move", "delete", "restore"]
-BatchErrorCode = Literal["VALIDATION_ERROR", "FORBIDDEN", "PLAN_REQUIRED", "QUOTA_REACHED", "SHARE_LIMIT_REACHED", "NOT_FOUND", "CONFLICT", "IDEMPOTENCY_CONFLICT", "PRECONDITION_FAILED"]
+BatchErrorCode = Literal["VALIDATION_ERROR", "FORBIDDEN", "PLAN_REQUIRED", "QUOTA_REACHED", "SHARE_LIMIT_REACHED", "REVIEW_REQUIRED", "NOT_FOUND", "CONFLICT", "IDEMPOTENCY_CONFLICT", "PRECONDITION_FAILED"]
 BatchResource = Literal["project", "folder", "document", "share"]
 BatchStatus = Literal[200, 201, 204]
 ContentFormat = Literal["markdown", "html"]
@@ -20,7 +20,7 @@ ErrorClass = Literal["timeout", "blocked_address", "tls", "connection", "status"
 EventType = Literal["document.created", "document.updated", "document.deleted", "project.created", "project.updated", "project.deleted", "folder.created", "folder.updated", "folder.deleted", "media.uploaded", "generation.started", "generation.completed", "generation.failed", "share.created", "share.updated", "share.deleted", "proposal.created", "proposal.updated", "proposal.approved", "proposal.commented", "proposal.accepted", "proposal.rejected", "proposal.withdrawn", "subscription.failing", "subscription.deactivated", "subscription.reactivated", "webhook.test"]
 FolderEventType = Literal["folder.created", "folder.updated", "folder.deleted"]
 Font = Literal["system", "serif", "mono"]
-ForbiddenCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "QUOTA_REACHED"]
+ForbiddenCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "QUOTA_REACHED", "REVIEW_REQUIRED"]
 GenerationEventType = Literal["generation.started", "generation.completed", "generation.failed"]
 HitType = Literal["project", "folder", "document"]
 KeyOwner = Literal["user", "workspace"]
@@ -28,7 +28,7 @@ KeyRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "KEY_LIMIT_REACHED", "RES
 NullableFont = Literal["system", "serif", "mono", None]
 Plan = Literal["pro", "business"]
 ProjectEventType = Literal["project.created", "project.updated", "project.deleted"]
-ProposalErrorCode = Literal["VALIDATION_ERROR", "FORBIDDEN", "PLAN_REQUIRED", "QUOTA_REACHED", "PROPOSAL_LIMIT_REACHED", "NOT_FOUND", "CONFLICT", "IDEMPOTENCY_CONFLICT"]
+ProposalErrorCode = Literal["VALIDATION_ERROR", "FORBIDDEN", "PLAN_REQUIRED", "QUOTA_REACHED", "PROPOSAL_LIMIT_REACHED", "NOT_FOUND", "CONFLICT", "APPROVALS_MISSING", "IDEMPOTENCY_CONFLICT"]
 ProposalEventType = Literal["proposal.created", "proposal.updated", "proposal.approved", "proposal.commented", "proposal.accepted", "proposal.rejected", "proposal.withdrawn"]
 ProposalOp = Literal["edit", "create", "delete", "restore", "move"]
 ProposalState = Literal["open", "accepted", "rejected", "withdrawn"]
@@ -91,6 +91,12 @@ class BatchError(TypedDict):
     index: NotRequired[int]
 
 
+class Review(TypedDict):
+    """What changes of the project's documents need: an accepted proposal which that number of other people approved. `null`: nothing. Setting or lifting it needs `projects:admin`."""
+
+    approvals: int
+
+
 class Project(TypedDict):
     color: str | None
     created_at: str
@@ -102,6 +108,7 @@ class Project(TypedDict):
     id: str
     metadata: dict[str, str] | None
     name: str
+    review: Review | None
     sort_order: int
     updated_at: str
     url: str | None
@@ -823,6 +830,7 @@ class NewProject(TypedDict):
     icon: NotRequired[str | None]
     metadata: NotRequired[dict[str, str] | None]
     name: str
+    review: NotRequired[Review | None]
     sort_order: NotRequired[int]
     url: NotRequired[str | None]
     visibility: NotRequired[Visibility]
@@ -901,6 +909,7 @@ class ProjectChange(TypedDict):
     icon: NotRequired[str | None]
     metadata: NotRequired[dict[str, str | None] | None]
     name: NotRequired[str]
+    review: NotRequired[Review | None]
     sort_order: NotRequired[int]
     url: NotRequired[str | None]
     visibility: NotRequired[Visibility]
@@ -929,6 +938,7 @@ class ProjectPut(TypedDict):
     icon: NotRequired[str | None]
     metadata: NotRequired[dict[str, str] | None]
     name: NotRequired[str]
+    review: NotRequired[Review | None]
     sort_order: NotRequired[int]
     url: NotRequired[str | None]
     visibility: NotRequired[Visibility]

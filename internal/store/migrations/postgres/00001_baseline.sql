@@ -70,6 +70,7 @@ CREATE TABLE workspaces (
   subscriptions BIGINT NOT NULL,
   filters BIGINT NOT NULL DEFAULT 0, -- subscriptions that have a filter
   restrictions BIGINT NOT NULL DEFAULT 0, -- restrictions that are live
+  reviewed BIGINT NOT NULL DEFAULT 0, -- projects whose documents change only after review
   given TEXT NOT NULL DEFAULT '', -- deliveries that events have added to each lane, as sub:count (store/lane_count.go)
   brandings BIGINT NOT NULL DEFAULT 0,
   shares BIGINT NOT NULL DEFAULT 0,
@@ -314,6 +315,7 @@ CREATE TABLE projects (
   metadata TEXT, -- a JSON object. NULL: empty
   sort_order BIGINT NOT NULL,
   visibility TEXT NOT NULL,
+  approvals BIGINT NOT NULL DEFAULT 0, -- how many a change of its documents needs. 0: no review
   document_count BIGINT NOT NULL, -- without deleted ones
   number BIGINT NOT NULL,
   revision BIGINT NOT NULL,

@@ -1,0 +1,170 @@
+package app
+
+import (
+	"fmt"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// A project may need review. Then its documents change only by accepted proposals, which as many other
+// people approved as the project asks for.
+//
+// There are many ways to change a document: POST, PUT, PATCH, a batch, an edit, a move, a version or a
+// deleted document that is restored, the console, tools for agents. Each has an event, so emit is the
+// door through which all of them go. It notes the first change that needed a review, and finish then
+// refuses the whole transaction. Only PurgeDocument has no event, and asks mayPurge itself.
+//
+// Imports and restores by the operator, and the sweep, need no review.
+
+// review is what the changes of a transaction need.
+type review struct {
+	approvals map[sheaf.ProjectID]int64 // what the projects ask for that were looked up
+	most      int64                     // the most approvals that a project asks for whose documents changed
+	removing  bool                      // the documents move out of a project that an admin deletes
+	fault     error                     // REVIEW_REQUIRED, or an error of looking up
+}
+
+// removal allows documents to move out of a project that is deleted, until the returned function is
+// called. mayEndReview has been asked before.
+func (r *review) removal() (end func()) {
+	r.removing = true
+	return func() { r.removing = false }
+}
+
+// review notes what the change of a record needs. emit returns no error, so one is kept until the end
+// of the transaction.
+func (w *work) review(payload sheaf.Record) {
+	if w.ws.Reviewed == 0 || w.unreviewed.removing || w.unreviewed.fault != nil || w.caller.User == "" {
+		return
+	}
+	switch r := payload.(type) {
+	case *sheaf.Updated:
+		w.review(r.Before)
+		w.review(r.After)
+	case *sheaf.Document:
+		w.unreviewed.fault = w.reviewIn(r.ProjectID)
+	}
+}
+
+// reviewIn notes what the change of a document in the project needs. It returns REVIEW_REQUIRED if the
+// project needs review, and the change is not by an accepted proposal.
+func (w *work) reviewIn(id *sheaf.ProjectID) error {
+	n, err := w.approvalsOf(id)
+	switch {
+	case err != nil || n == 0:
+		return err
+	case w.writer != nil:
+		w.unreviewed.most = max(w.unreviewed.most, n)
+		return nil
+	}
+	return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeReviewRequired,
+		Text:   fmt.Sprintf("the documents of project %s change only by accepted proposals: propose the change with POST /api/v1/proposals", *id),
+		Person: "The documents of this project change only after a review: suggest the change as a proposal."}
+}
+
+// approvalsOf returns how many approvals a change of the project's documents needs. nil, no project,
+// needs none.
+func (w *work) approvalsOf(id *sheaf.ProjectID) (int64, error) {
+	if id == nil || w.ws.Reviewed == 0 {
+		return 0, nil
+	}
+	r := &w.unreviewed
+	if n, known := r.approvals[*id]; known {
+		return n, nil
+	}
+	n, err := w.ApprovalsOf(w.ws.ID, *id)
+	if r.approvals == nil {
+		r.approvals = map[sheaf.ProjectID]int64{}
+	}
+	r.approvals[*id] = n
+	return n, err
+}
+
+// setReview counts the projects that need review, and returns FORBIDDEN unless the caller may set or lift
+// the review of a project. The plan must include proposals (PLAN_REQUIRED), unless it is lifted.
+func (w *work) setReview(before, p sheaf.Project) error {
+	if before.Approvals == p.Approvals {
+		return nil
+	}
+	if err := scope(sheaf.ProjectsAdmin)(w.caller); err != nil {
+		return err
+	}
+	if p.Approvals > 0 {
+		if err := w.ws.Plan.AllowProposals(); err != nil {
+			return err
+		}
+		w.ws.Reviewed++
+	}
+	w.reviewEnds(before)
+	return nil
+}
+
+// reviewEnds counts the projects that need review, after one was deleted, or asks for something else.
+func (w *work) reviewEnds(before sheaf.Project) {
+	delete(w.unreviewed.approvals, before.ID)
+	if before.Approvals > 0 {
+		w.ws.Reviewed--
+	}
+}
+
+// mayEndReview returns FORBIDDEN if the project needs review, and the caller may not decide that.
+func (w *work) mayEndReview(p sheaf.Project) error {
+	if p.Approvals == 0 {
+		return nil
+	}
+	return scope(sheaf.ProjectsAdmin)(w.caller)
+}
+
+// mayPurge returns FORBIDDEN if the document's project needs review, and the caller may not decide that.
+func (w *work) mayPurge(d sheaf.Document) error {
+	n, err := w.approvalsOf(d.ProjectID)
+	if err != nil || n == 0 {
+		return err
+	}
+	return scope(sheaf.ProjectsAdmin)(w.caller)
+}
+
+// approved returns APPROVALS_MISSING unless the proposal, whose changes were made, has the approvals that
+// they need.
+func (w *work) approved(p sheaf.Proposal) error {
+	need, has := w.unreviewed.most, int64(0)
+	for _, r := range p.People {
+		if has >= need {
+			break
+		}
+		if r.ApprovedAt == nil || r.Wrote || r.User == p.User {
+			continue
+		}
+		counts, err := w.approvalCounts(r.User, p.ID)
+		if err != nil {
+			return err
+		}
+		if counts {
+			has++
+		}
+	}
+	if has >= need {
+		return nil
+	}
+	return &sheaf.Error{Kind: sheaf.Conflict, Code: sheaf.CodeApprovalsMissing,
+		Text: fmt.Sprintf("the proposal needs approvals by %d people who did not write it and may approve it now, and has %d: ask others to approve it", need, has)}
+}
+
+// approvalCounts reports whether the user may approve the proposal at this moment.
+func (w *work) approvalCounts(u sheaf.UserID, id sheaf.ProposalID) (bool, error) {
+	role, to, err := w.Rights(w.ws.ID, u)
+	if err == nil && to == nil {
+		return role.Scopes().Has(sheaf.ProposalsApprove), nil
+	}
+	if err == nil && role.RestrictedScopes().Has(sheaf.ProposalsApprove) {
+		_, err = w.SeenBy(store.Restricted(to, false)).Proposal(w.ws.ID, id)
+		if err == nil {
+			return true, nil
+		}
+	}
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		err = nil
+	}
+	return false, err
+}
