@@ -116,7 +116,7 @@ func quoted(s string) string {
 }
 
 func projectLine(n int, folder string) string {
-	return fmt.Sprintf(`{"kind":"project","id":%q,"name":"Straße \u003c日本\u003e \"%d\"","description":null,"icon":"book","color":null,"folder_id":%s,"sort_order":2147483647,"visibility":"private","external_id":"wiki:%d","url":"https://example.com/<ä>","metadata":{"a":"1","b":"<ä>"},"created_at":"2026-01-02T03:04:05.678Z","updated_at":"2026-01-02T03:04:05.678Z"}`,
+	return fmt.Sprintf(`{"kind":"project","id":%q,"name":"Straße \u003c日本\u003e \"%d\"","description":null,"icon":"book","color":null,"folder_id":%s,"sort_order":2147483647,"visibility":"private","external_id":"wiki:%d","url":"https://example.com/<ä>","metadata":{"a":"1","b":"<ä>"},"review":null,"created_at":"2026-01-02T03:04:05.678Z","updated_at":"2026-01-02T03:04:05.678Z"}`,
 		testID(n), n, quoted(folder), n)
 }
 

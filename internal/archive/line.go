@@ -64,7 +64,7 @@ var kindFields = map[string][]string{
 	kindFolder: {"id", "name", "entity_type", "parent_id", "color", "sort_order", "external_id", "created_at", "updated_at"},
 	kindBranding: {"id", "name", "folder_id", "logo_media_id", "color_primary", "font", "footer", "sort_order", "default",
 		"created_at", "updated_at"},
-	kindProject: {"id", "name", "description", "icon", "color", "folder_id", "sort_order", "visibility", "external_id", "url", "metadata",
+	kindProject: {"id", "name", "description", "icon", "color", "folder_id", "sort_order", "visibility", "external_id", "url", "metadata", "review",
 		"created_at", "updated_at"},
 	kindDocument: {"id", "title", "description", "project_id", "parent_id", "sort_order", "external_id", "url", "metadata",
 		"content", "version", "version_user_id", "version_key_id", "version_created_at", "restored_version", "created_at", "updated_at"},

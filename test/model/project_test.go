@@ -52,7 +52,7 @@ func (m *model) mayHold(folder any) answer {
 }
 
 func (m *model) createProject(c *call) answer {
-	own := record{"description": nil, "icon": nil, "color": nil, "folder_id": nil, "sort_order": 0.0, "visibility": "private",
+	own := record{"description": nil, "icon": nil, "color": nil, "folder_id": nil, "sort_order": 0.0, "visibility": "private", "review": nil,
 		"external_id": nil, "url": nil, "metadata": nil}
 	set(own, c.in)
 	if a := m.mayHold(own["folder_id"]); !a.ok() {

@@ -61,7 +61,7 @@ func (t *thing) content() string { return t.versions[len(t.versions)-1].content 
 
 // keep notes the version that the document has now.
 func (t *thing) keep(content string, by *key) {
-	shown := record{"user_id": "{u1}", "key_id": by.id, "created_at": stamp(t.updated), "restored_version": nil}
+	shown := record{"user_id": "{u1}", "key_id": by.id, "created_at": stamp(t.updated), "proposal_id": nil, "restored_version": nil}
 	for _, name := range []string{"version", "title", "content_bytes", "content_sha256"} {
 		shown[name] = t.own[name]
 	}

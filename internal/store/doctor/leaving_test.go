@@ -209,6 +209,11 @@ func fillWithCanaries(t *testing.T, ws *apitest.Workspace, url string) {
 		if i%3 == 0 {
 			c.PATCH("/api/v1/documents/"+d, object{"content": text + "!", "title": canary + strings.Repeat("z", i)}).Want(t, 200)
 		}
+		if i%5 == 0 {
+			p := c.POST("/api/v1/proposals", object{"title": canary, "message": text[:min(len(text), 5000)], "changes": []object{
+				{"op": "edit", "document_id": d, "base_version": 1, "content": text + "?"}, {"op": "create", "title": canary, "content": "more " + text}}}).Want(t, 201).Text(t, "id")
+			c.POST("/api/v1/proposals/"+p+"/comments", object{"body": text[:min(len(text), 5000)]}).Want(t, 201)
+		}
 		if i%7 == 0 {
 			c.DELETE("/api/v1/documents/"+d).Want(t, 204)
 		}
