@@ -9,7 +9,7 @@ import { search, searchPanelOpen, openSearchPanel, closeSearchPanel, findNext, f
 import { autocompletion, completionKeymap, completionStatus } from "@codemirror/autocomplete";
 import { adoptStyles, theme, classes } from "./look.js";
 import { acts, editKeys } from "./acts.js";
-import { tableKeys, alignOnBlur } from "./tables.js";
+import { tableKeys, align, alignOnBlur } from "./tables.js";
 import { pasting } from "./paste.js";
 import { documentLinks } from "./links.js";
 import { outlineOf, scrollTogether } from "./scroll.js";
@@ -85,6 +85,8 @@ window.sheafEditor = (area, { changed, files, find, resolve }) => {
     get scroller() { return view.scrollDOM; },
     focus: () => view.focus(),
     act: (name) => { view.focus(); acts[name](view); },
+    // align aligns the tables that were changed, as when the focus leaves: what is saved stays as it is.
+    align: () => align(view),
     // insert writes a text at the selection, and swap replaces it wherever it is then, or does nothing.
     insert: (text) => view.dispatch(view.state.replaceSelection(text), { scrollIntoView: true }),
     swap: (old, fresh) => {
