@@ -61,20 +61,22 @@ func TestEditor_KeepsTheLastKeys(t *testing.T) {
 	b.compose(address)
 	b.typing(" and typed")
 	// The page does no more than what it does before it is left: the timer and the end of the page come too late.
-	if kept, _ := ask[bool](b, `(() => { const view = document.querySelector('.cm-content'); view.focus(); document.execCommand('insertText', false, '!');
-		dispatchEvent(new Event('beforeunload')); return `+drafts+`.some((k) => localStorage.getItem(k).includes('stored and typed!')) })()`); !kept {
+	b.paste("plain", "<b>!</b>")
+	if kept, _ := ask[bool](b, `(() => { const data = new DataTransfer(); data.setData("text/html", "<b>?</b>");
+		document.querySelector('.cm-content').dispatchEvent(new ClipboardEvent("paste", {bubbles: true, cancelable: true, clipboardData: data}));
+		dispatchEvent(new Event('beforeunload')); return `+drafts+`.some((k) => localStorage.getItem(k).includes('stored and typed**!****?**')) })()`); !kept {
 		t.Error("the last key is not in the draft when the page is left")
 	}
 	b.do(chromedp.Reload())
-	b.holds("stored and typed!")
+	b.holds("stored and typed**!****?**")
 	b.open(address)
 	b.arrive("Notes")
 	b.do(chromedp.NavigateBack())
-	b.holds("stored and typed!")
+	b.holds("stored and typed**!****?**")
 	b.do(chromedp.NavigateForward())
 	b.arrive("Notes")
 	b.open(address + "/edit")
-	b.holds("stored and typed!")
+	b.holds("stored and typed**!****?**")
 	b.until("one draft", drafts+".length === 1")
 	b.ctrl("s")
 	b.until("that it is saved", "document.querySelector('[data-state]').textContent === 'Saved.'")

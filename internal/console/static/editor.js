@@ -238,12 +238,13 @@
   let leaving = false;
   addEventListener("pagehide", () => { if (!leaving) settle(); });
   addEventListener("visibilitychange", () => { if (settling && document.hidden) settle(); });
-  form.addEventListener("submit", (e) => {
-    if (uploads.size) {
-      e.preventDefault();
-      afterUploads(() => form.requestSubmit(e.submitter));
-      return;
-    }
+  addEventListener("submit", (e) => { // before the page shows that it is sent
+    if (e.target !== form || !uploads.size) return;
+    e.preventDefault();
+    e.stopImmediatePropagation();
+    afterUploads(() => form.requestSubmit(e.submitter));
+  }, true);
+  form.addEventListener("submit", () => {
     if (text) text.align();
     leaving = true;
     settle();
@@ -306,6 +307,7 @@
   // again otherwise did not save.
   if (stored !== null) restore();
   else keep();
+  delete document.documentElement.dataset.draft; // the room for the notice
   try {
     if (stored === null && !unkept) for (const name of JSON.parse(sessionStorage.getItem("saving") || "[]")) localStorage.removeItem(name);
     sessionStorage.removeItem("saving");

@@ -31,7 +31,7 @@ const tableAt = (state, pos) => {
   for (let n = syntaxTree(state).resolveInner(pos, -1); n; n = n.parent) {
     if (n.name === "Table") return { first: state.doc.lineAt(n.from).number, last: state.doc.lineAt(n.to).number };
   }
-  const line = state.doc.lineAt(pos), side = syntaxTree(state).resolveInner(line.from, 1);
+  const line = state.doc.lineAt(pos), side = syntaxTree(state).resolveInner(line.from + leadOf(line.text), 1);
   for (let n = side; n; n = n.parent) {
     if (n.name === "Table") return { first: state.doc.lineAt(n.from).number, last: state.doc.lineAt(n.to).number };
   }
