@@ -1,10 +1,12 @@
 package browser
 
 import (
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
 
@@ -146,5 +148,56 @@ func TestEditor_SavingWaitsForUploads(t *testing.T) {
 	b.arrive("Letter")
 	b.until("both pictures", "document.querySelectorAll('.prose img').length === 2")
 	b.open(address + "/edit")
-	b.until("the text without a placeholder", "/^!\\[one\\]\\S+!\\[three\\]\\S+$/.test(document.querySelector('[name=content]').value)")
+	b.until("the text without a placeholder", "/^(!\\[(one|three)\\]\\(media:[0-9a-f-]{36}\\)){2}$/.test(document.querySelector('[name=content]').value)")
+}
+
+// What the editor's scripts show, the toolbar, the preview and the notice of a restored draft, has its room before they run:
+// the page does not jump on a slow machine.
+func TestEditor_HasRoomForWhatItsScriptsShow(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	address := b.writeDocument("Notes", "stored")
+	b.open(address + "/edit")
+	b.put("typed and not saved")
+	b.until("the draft", drafts+".length === 1")
+	const places = `[...document.querySelectorAll('[name=title], [name=description], .toolbar, [data-text-pane]')].map((e) => { const r = e.getBoundingClientRect(); return [r.top, r.left, r.width, e.matches('.toolbar') ? 0 : r.height] }).flat()`
+	block := func(names ...string) {
+		t.Helper()
+		patterns := []*network.BlockPattern{}
+		for _, name := range names {
+			patterns = append(patterns, &network.BlockPattern{URLPattern: "*://*:*/*/" + name + "*", Block: true})
+		}
+		if _, err := command(b, network.SetBlockedURLs, network.SetBlockedURLsParams{URLPatterns: patterns}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := command(b, network.Enable, network.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []func(){b.desk, b.phone} {
+		size()
+		block("codemirror.js", "editor.js")
+		b.open(address + "/edit")
+		b.until("the page", "document.readyState === 'complete'")
+		if scripted, _ := ask[bool](b, "!!document.querySelector('.cm-editor')"); scripted {
+			t.Fatal("the scripts run")
+		}
+		before, _ := ask[[]float64](b, places)
+		block()
+		b.open(address + "/edit")
+		b.read("Restored your unsaved changes.")
+		b.see(".cm-content")
+		b.until("the preview", "document.querySelector('[data-preview-pane] .prose').childElementCount > 0")
+		after, _ := ask[[]float64](b, places)
+		if len(before) == 0 || len(before) != len(after) {
+			t.Fatalf("%d places, then %d", len(before), len(after))
+		}
+		for i := range before {
+			if math.Abs(before[i]-after[i]) > 2 {
+				t.Errorf("the scripts move the page, place %d: %v, then %v", i, before, after)
+				break
+			}
+		}
+	}
 }

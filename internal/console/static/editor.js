@@ -265,6 +265,7 @@
     if (saving || !form.reportValidity()) return;
     if (uploads.size) { afterUploads(save); return; }
     if (text) text.align();
+    settle();
     if (!revision || form.querySelector("[name^=keep-]")) { form.requestSubmit(); return; }
     saving = true;
     say("Saving…");
