@@ -201,3 +201,32 @@ func TestEditor_HasRoomForWhatItsScriptsShow(t *testing.T) {
 		}
 	}
 }
+
+// Lines and tables that are wider than any window scroll within their places, and the page does not. Markdown has its colours.
+func TestEditor_HostileWidths(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	row := strings.Repeat("| cell of words ", 30) + "|\n"
+	text := "# A *heading* of Markdown\n\n" + strings.Repeat("x", 10_000) + "\n\n`" + strings.Repeat("y", 10_000) + "`\n\n" + row + strings.Repeat("|---", 30) + "|\n" + row +
+		"\n```\n" + strings.Repeat("z", 10_000) + "\n```\n\n> - " + strings.Repeat("w", 10_000) + "\n\n[" + strings.Repeat("l", 1000) + "](https://example.com/" + strings.Repeat("a", 1000) + ")\n"
+	address := b.writeDocument("Wide", text)
+	for _, path := range []string{"", "/edit", "/versions/1?view=text", "/versions/1"} {
+		b.open(address + path)
+		b.until("the page", "document.readyState === 'complete' && !!document.querySelector('h1')")
+		if path == "/edit" {
+			b.until("the preview", "document.querySelectorAll('[data-preview-pane] td').length === 30")
+			b.until("the colours", `(() => { const own = getComputedStyle(document.querySelector('.cm-content')).color, heading = document.querySelector('.cm-line .md-heading');
+				return heading && getComputedStyle(heading).color !== own && document.querySelector('.cm-line .md-emphasis') !== null && document.querySelector('.cm-line .md-mark') !== null })()`)
+		}
+		b.fits("the page "+path, b.width)
+		b.phone()
+		b.fits("the page "+path+" on a phone", phoneWidth)
+		if path == "/edit" {
+			b.click("=Preview")
+			b.see("[data-preview-pane] .prose table")
+			b.fits("the preview on a phone", phoneWidth)
+		}
+		b.desk()
+	}
+}
