@@ -104,7 +104,7 @@ const aligned = (rows) => {
 };
 
 // touched is the part of the text that was changed since tables were aligned last; null: none.
-const settled = StateEffect.define();
+export const settled = StateEffect.define();
 const touched = StateField.define({
   create: () => null,
   update: (value, tr) => {
