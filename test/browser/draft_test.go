@@ -122,7 +122,7 @@ func TestEditor_SavingWaitsForUploads(t *testing.T) {
 	b.until("a draft without the placeholder", drafts+".every((k) => !localStorage.getItem(k).includes('Uploading'))")
 	saying("Uploading one.gif: 42 %")
 	b.ctrl("s")
-	saying("Saving waits for the upload.")
+	saying("Uploading one.gif: 42 %. Saving waits for it.")
 	if asks, _ := ask[bool](b, "!dispatchEvent(new Event('beforeunload', {cancelable: true}))"); !asks {
 		t.Error("a page that uploads is left without a question")
 	}
@@ -135,7 +135,7 @@ func TestEditor_SavingWaitsForUploads(t *testing.T) {
 	b.drop(".cm-content", "drop", "two.gif")
 	b.until("the placeholder", "document.querySelector('.cm-content').innerText.includes('Uploading two.gif')")
 	b.click("=Save")
-	saying("Saving waits for the upload.")
+	saying("Uploading two.gif: 42 %. Saving waits for it.")
 	ask[bool](b, "(breaks(), true)")
 	saying("two.gif was not uploaded. It broke.")
 
@@ -143,7 +143,7 @@ func TestEditor_SavingWaitsForUploads(t *testing.T) {
 	b.drop(".cm-content", "drop", "three.gif")
 	b.until("the placeholder", "document.querySelector('.cm-content').innerText.includes('Uploading three.gif')")
 	b.click("=Save")
-	saying("Saving waits for the upload.")
+	saying("Uploading three.gif: 42 %. Saving waits for it.")
 	ask[bool](b, "(goes(), true)")
 	b.arrive("Letter")
 	b.until("both pictures", "document.querySelectorAll('.prose img').length === 2")

@@ -26,7 +26,7 @@
 
   // The files that are uploaded: by the placeholder in the text, the promise whether it worked.
   const uploads = new Map();
-  let waiting = ""; // what is added to the progress while saving waits
+  let progress = "", waiting = false; // the progress of the last one, and whether saving waits
   const withoutUploads = (value) => [...uploads.keys()].reduce((out, stand) => out.replace(stand, ""), value);
 
   // What a change of a long text needs is done a moment later, once for all keys of that moment.
@@ -153,8 +153,12 @@
   };
   const upload = async (file, name, stand) => {
     let by = "", why = "";
+    progress = `Uploading ${name}`;
     try {
-      const card = await window.sheafUpload(form.dataset.upload, file, (part) => say(`Uploading ${name}: ${Math.round(100 * part)} %${waiting}`));
+      const card = await window.sheafUpload(form.dataset.upload, file, (part) => {
+        progress = `Uploading ${name}: ${Math.round(100 * part)} %`;
+        state();
+      });
       by = card.dataset.markdown;
     } catch (fault) { why = `${name} was not uploaded. ${fault.message}`; }
     text.swap(stand, by);
@@ -167,11 +171,11 @@
   // is read.
   const afterUploads = async (then) => {
     if (waiting) return;
-    waiting = ". Saving waits for it.";
-    say("Saving waits for the upload.");
+    waiting = true;
+    state();
     let good = true;
     while (uploads.size) good = (await Promise.all(uploads.values())).every(Boolean) && good;
-    waiting = "";
+    waiting = false;
     if (good) then();
   };
   if (text && form.dataset.upload) {
@@ -226,7 +230,8 @@
   }
 
   const state = () => {
-    if (now() === saved) say("Ctrl-S saves.");
+    if (uploads.size) say(waiting ? progress + ". Saving waits for it." : progress);
+    else if (now() === saved) say("Ctrl-S saves.");
     else say(unkept ? "Not saved, and too long to survive a reload. Ctrl-S saves." : "Not saved. Ctrl-S saves.");
   };
   // What is typed within the editor is reported by it, not by events of the form.
