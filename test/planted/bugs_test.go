@@ -1124,6 +1124,6 @@ var bugs = []bug{
 			Old:  `s.Restrictable() && s != WebhooksRead && s != WebhooksWrite`,
 			New:  `s.Restrictable()`,
 		}},
-		pkg: "./internal/console", run: "TestRestricted_OutsideDoesNotExist",
+		pkg: "./internal/console", run: "TestRestricted_Inside",
 	},
 }
