@@ -1,11 +1,14 @@
 package main
 
 import (
+	"reflect"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
 	"sheaf.dev/internal/cli"
+	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -56,6 +59,7 @@ func (p *program) parser() *kong.Kong {
 		kong.Name("sheaf"),
 		kong.Description("Projects, folders and documents over HTTP, with signed webhooks."),
 		kong.Vars{"scopes": strings.Join(sheaf.AllScopes.Strings(), ", ")},
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(duration)),
 		kong.Writers(p.Stdout, p.Stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
@@ -69,6 +73,17 @@ func (p *program) parser() *kong.Kong {
 		},
 		kong.Help(help),
 	)
+}
+
+// duration reads a flag that is a duration as settings are read, so that days are accepted too.
+func duration(ctx *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("duration", &text); err != nil {
+		return err
+	}
+	d, err := config.ParseDuration(text)
+	target.SetInt(int64(d))
+	return err
 }
 
 // help prints the commands in their groups. The help of one command has no groups, because its

@@ -184,7 +184,7 @@ func TestUserInvite_MakesALinkAndListShowsWhoIsThere(t *testing.T) {
 	const nothing = "00000000-0000-7000-8000-000000000000"
 	sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", ws.ID, "--role", "editor", "--project", nothing, "--data", data).fails(t, "the workspace has no project with that id")
 	sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", ws.ID, "--role", "admin", "--folder", nothing, "--data", data).fails(t, "admin")
-	sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", ws.ID, "--folder", "x", "--data", data).fails(t, `--folder: "x" is not the id of a folder`)
+	sheafCommand(t, "user", "invite", "bob@example.com", "--workspace", ws.ID, "--folder", "x", "--data", data).fails(t, `--folder: "x" is neither an id nor the name of a folder: sheaf folders list shows them`)
 	list := sheafCommand(t, "user", "list", "--data", data).succeeds(t)
 	if !strings.Contains(list, "ada@example.com") || !strings.Contains(list, "Acme (owner)") || !strings.Contains(list, "none") {
 		t.Errorf("the list is %q", list)

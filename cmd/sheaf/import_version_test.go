@@ -54,6 +54,7 @@ func TestImport_KeepsTextsAndVersions(t *testing.T) {
 		s.asks(t, "POST", "/api/v1/documents/"+id+"/versions/1/restore", key, "")
 		s.asks(t, "PATCH", "/api/v1/documents/"+id, key, `{"description":"no version"}`)
 		first := in.export(t)
+		wantWords(t, first, `"restored_version":2`, `"restored_version":1`)
 
 		other := &instance{flags: engines["sqlite"](t)}
 		other.workspace = createWorkspace(t, other.flags, "business").ID

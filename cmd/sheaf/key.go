@@ -9,6 +9,7 @@ import (
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/cli"
+	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -19,8 +20,8 @@ type keyCreate struct {
 	workspaceFlag
 	Name    string   `required:"" placeholder:"NAME" help:"Name of the key, 1 to 100 characters. It acts in the name of the workspace's owner."`
 	Scopes  string   `required:"" placeholder:"all|a,b,c" complete:"scopes" list:"" help:"all, or some of: ${scopes}. events:read and webhooks:write expose all of a workspace's content."`
-	Project []string `placeholder:"ID" help:"Restrict the key to this project; repeat for several. The key sees nothing else."`
-	Folder  []string `placeholder:"ID" help:"Restrict the key to this folder and everything below it; repeat for several."`
+	Project []string `placeholder:"ID|NAME" sep:"none" help:"Restrict the key to this project; repeat for several. The key sees nothing else."`
+	Folder  []string `placeholder:"ID|NAME" sep:"none" help:"Restrict the key to this folder and everything below it; repeat for several."`
 	Expires string   `placeholder:"24h" help:"How long the key is valid; by default without end."`
 	Owner   string   `default:"user" values:"user,workspace" help:"user: it ends when the owner leaves the workspace. workspace: it stays."`
 }
@@ -38,17 +39,14 @@ func (c *keyCreate) Run(ctx context.Context, p *program) (err error) {
 		}
 	}
 	if len(c.Project)+len(c.Folder) > 0 {
-		if in.RestrictTo, err = restrictTo(c.Project, c.Folder); err != nil {
-			return err
-		}
 		if c.Scopes == "all" {
 			in.Scopes = slices.DeleteFunc(slices.Clone(in.Scopes), func(s sheaf.Scope) bool { return !s.Restrictable() })
 		}
 	}
 	if c.Expires != "" {
-		d, err := time.ParseDuration(c.Expires)
+		d, err := config.ParseDuration(c.Expires)
 		if err != nil || d <= 0 {
-			return sheaf.Invalidf("--expires: %q is not a time ahead: write a number and a unit, for example 24h", sheaf.Clip(c.Expires))
+			return sheaf.Invalidf("--expires: %q is not a time ahead: write a number and a unit, for example 24h or 30d", sheaf.Clip(c.Expires))
 		}
 		at := p.Now().Add(d).UTC().Truncate(time.Millisecond)
 		in.ExpiresAt = &at
@@ -63,6 +61,9 @@ func (c *keyCreate) Run(ctx context.Context, p *program) (err error) {
 	return c.operate(ctx, p, true, func(op app.Operator) error {
 		id, err := c.find(ctx, op)
 		if err != nil {
+			return err
+		}
+		if in.RestrictTo, err = restrictTo(ctx, op, id, c.Project, c.Folder); err != nil {
 			return err
 		}
 		k, err := op.CreateKey(ctx, id, in)
@@ -100,24 +101,58 @@ func seen(to *sheaf.Restriction) string {
 	return to.Phrase()
 }
 
-// restrictTo reads the ids of --project and --folder.
-func restrictTo(projects, folders []string) (*app.RestrictTo, error) {
+// restrictTo returns the restriction that --project and --folder name, by ids or by names in the workspace. It
+// returns nil without these flags.
+func restrictTo(ctx context.Context, op app.Operator, ws sheaf.WorkspaceID, projects, folders []string) (*app.RestrictTo, error) {
+	if len(projects)+len(folders) == 0 {
+		return nil, nil
+	}
 	to := &app.RestrictTo{}
 	for _, text := range projects {
-		id, ok := sheaf.ParseUUID(text)
-		if !ok {
-			return nil, sheaf.Invalidf("--project: %q is not the id of a project: sheaf projects list shows them", sheaf.Clip(text))
+		id, err := recordNamed(text, "project", func() ([]cli.Known, error) {
+			all, err := op.ProjectsNamed(ctx, ws, text)
+			return knownOf(all, func(p sheaf.Project) cli.Known { return cli.Known{ID: string(p.ID), Name: p.Name} }), err
+		})
+		if err != nil {
+			return nil, err
 		}
 		to.Projects = append(to.Projects, sheaf.ProjectID(id))
 	}
 	for _, text := range folders {
-		id, ok := sheaf.ParseUUID(text)
-		if !ok {
-			return nil, sheaf.Invalidf("--folder: %q is not the id of a folder: sheaf folders list shows them", sheaf.Clip(text))
+		id, err := recordNamed(text, "folder", func() ([]cli.Known, error) {
+			all, err := op.FoldersNamed(ctx, ws, text)
+			return knownOf(all, func(f sheaf.Folder) cli.Known { return cli.Known{ID: string(f.ID), Name: f.Name} }), err
+		})
+		if err != nil {
+			return nil, err
 		}
 		to.Folders = append(to.Folders, sheaf.FolderID(id))
 	}
 	return to, nil
+}
+
+// recordNamed returns the id in the text of the flag --noun, or that of the only record with that name.
+func recordNamed(text, noun string, find func() ([]cli.Known, error)) (string, error) {
+	if id, ok := sheaf.ParseUUID(text); ok {
+		return string(id), nil
+	}
+	all, err := find()
+	if err != nil {
+		return "", err
+	}
+	id, err := cli.Choose(all, text, noun, noun+"s", noun+"s list")
+	if err != nil {
+		return "", sheaf.Invalidf("--%s: %v", noun, err)
+	}
+	return id, nil
+}
+
+func knownOf[T any](all []T, as func(T) cli.Known) []cli.Known {
+	out := make([]cli.Known, len(all))
+	for i, v := range all {
+		out[i] = as(v)
+	}
+	return out
 }
 
 // keyList is sheaf key list.

@@ -15,7 +15,7 @@ type workspaceDelete struct {
 	storeFlags
 	cli.Output
 	ID          string        `arg:"" complete:"workspaces" help:"Id or name of the workspace."`
-	DeleteAfter time.Duration `default:"168h" placeholder:"168h" help:"How long the workspace can be brought back with sheaf workspace undelete. Then its data is removed. 0 removes it at once."`
+	DeleteAfter time.Duration `default:"168h" placeholder:"7d" help:"How long the workspace can be brought back with sheaf workspace undelete. Then its data is removed. 0 removes it at once."`
 }
 
 // Run deletes the workspace. With --delete-after 0 it also removes the data, unless a server has the

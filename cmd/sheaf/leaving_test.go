@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"sheaf.dev/internal/sheaftest/pgtest"
 )
@@ -57,6 +58,21 @@ func deletesAndUndeletes(t *testing.T, where []string) {
 	if out := sheaf("workspace", "list", "--json").succeeds(t); strings.Contains(out, ws.ID) || !strings.Contains(out, other.ID) {
 		t.Errorf("listed %s", out)
 	}
+	if r := sheaf("workspace", "delete", other.ID, "--delete-after", "1 week"); r.code != 2 || !strings.Contains(r.stderr, `"1 week" is not a duration; write a number and a unit, for example 500ms, 10s, 24h or 30d`) {
+		t.Errorf("ended with %d: %s", r.code, r.stderr)
+	}
+	sheaf("workspace", "delete", other.ID, "--delete-after", "2d").succeeds(t)
+	list := sheaf("workspace", "list", "--json").succeeds(t)
+	for _, w := range decoded[[]struct {
+		ID     string
+		At     time.Time `json:"deleted_at"`
+		EndsAt time.Time `json:"ends_at"`
+	}](t, list) {
+		if w.ID == other.ID && w.EndsAt.Sub(w.At) != 48*time.Hour {
+			t.Errorf("after 2d: %s", list)
+		}
+	}
+	sheaf("workspace", "undelete", other.ID).succeeds(t)
 	sheaf("workspace", "delete", other.ID, "--delete-after", "1ms").succeeds(t)
 	sheaf("workspace", "undelete", other.ID).fails(t, "could be brought back until")
 }

@@ -134,8 +134,8 @@ type userInvite struct {
 	workspaceFlag
 	Email   string   `arg:"" help:"E-mail of the person to invite. No mail is sent."`
 	Role    string   `default:"member" values:"owner,admin,editor,member" help:"owner, admin, editor or member."`
-	Project []string `placeholder:"ID" help:"Restrict an editor or member to this project; repeat for several. They see nothing else."`
-	Folder  []string `placeholder:"ID" help:"Restrict an editor or member to this folder and everything below it; repeat for several."`
+	Project []string `placeholder:"ID|NAME" sep:"none" help:"Restrict an editor or member to this project; repeat for several. They see nothing else."`
+	Folder  []string `placeholder:"ID|NAME" sep:"none" help:"Restrict an editor or member to this folder and everything below it; repeat for several."`
 }
 
 func (c *userInvite) Run(ctx context.Context, p *program) error {
@@ -143,18 +143,16 @@ func (c *userInvite) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	var to *app.RestrictTo
-	if len(c.Project)+len(c.Folder) > 0 {
-		if to, err = restrictTo(c.Project, c.Folder); err != nil {
-			return err
-		}
-	}
 	return c.operate(ctx, p, true, func(op app.Operator) error {
 		base, err := c.base(ctx, p, c.storeFlags, op)
 		if err != nil {
 			return err
 		}
 		id, err := c.find(ctx, op)
+		if err != nil {
+			return err
+		}
+		to, err := restrictTo(ctx, op, id, c.Project, c.Folder)
 		if err != nil {
 			return err
 		}
@@ -170,7 +168,7 @@ func (c *userInvite) Run(ctx context.Context, p *program) error {
 type userErase struct {
 	storeFlags
 	cli.Output
-	Email string `arg:"" help:"E-mail of the user."`
+	Email string `arg:"" help:"E-mail of the user, or of a person who was only invited."`
 }
 
 func (c *userErase) Run(ctx context.Context, p *program) error {
@@ -180,6 +178,9 @@ func (c *userErase) Run(ctx context.Context, p *program) error {
 			return err
 		}
 		return c.Show(&p.Program, &u, func() string {
+			if u.ID == "" {
+				return fmt.Sprintf("no user has this e-mail; %d of its invitations are deleted\n", u.Invitations)
+			}
 			return fmt.Sprintf("the user is erased; what the user wrote stays, under the id %s\n", u.ID)
 		})
 	})

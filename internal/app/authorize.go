@@ -93,8 +93,8 @@ func (c Caller) Authorize(s sheaf.Scope) error {
 	switch {
 	case c.May(s):
 		return nil
-	case c.Role != "" && c.Within != nil && c.Role.Scopes().Has(s):
-		return errPart(c.Within)
+	case c.Role != "" && c.Within != nil && (c.Role.Scopes().Has(s) || !sheaf.Editor.RestrictedScopes().Has(s)):
+		return errPart(c.Within) // no role that can be restricted has it
 	case c.Role != "":
 		return sheaf.Forbiddenf("%s of this workspace can read this but not change it: ask an owner to make you %s", c.Role.Phrase(), sheaf.LowestRole(s).Phrase())
 	}

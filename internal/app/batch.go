@@ -287,7 +287,7 @@ func (w *work) projectOperation(o sheaf.BatchOperation, out *sheaf.BatchResult) 
 		if err := o.Match.Check(p.Revision); err != nil {
 			return err
 		}
-		if err := w.mayRemoveProject(p); err != nil {
+		if err := mayRemoveProject(&w.Reader, w.caller, p); err != nil {
 			return err
 		}
 		return w.removeProject(p)
@@ -313,7 +313,7 @@ func (w *work) folderOperation(o sheaf.BatchOperation, out *sheaf.BatchResult) (
 		if err := o.Match.Check(f.Revision); err != nil {
 			return err
 		}
-		if err := w.mayRemoveFolder(f); err != nil {
+		if err := mayRemoveFolder(&w.Reader, w.caller, f); err != nil {
 			return err
 		}
 		_, err = w.removeFolders(id, math.MaxInt64)

@@ -292,7 +292,7 @@ func (a *App) DeleteFolder(ctx context.Context, c Caller, id sheaf.FolderID, mat
 		if err := at.match(match, top.Revision); err != nil {
 			return nothing, err
 		}
-		if err := w.mayRemoveFolder(top); err != nil {
+		if err := mayRemoveFolder(&w.Reader, w.caller, top); err != nil {
 			return nothing, err
 		}
 		size, err := w.TreeSize(w.ws.ID, id)

@@ -167,7 +167,8 @@ func keyLimitText(p sheaf.Plan, most int) string {
 
 // RotateKey gives a live key a new secret and returns it, once. For the time `grace`, the present
 // secret works too; any older one ends. The caller needs what creating such a key would need
-// (Forbidden). It returns NotFound for a key that is revoked or expired.
+// (Forbidden). The old secret of a key cannot rotate it again (Forbidden). RotateKey returns NotFound for
+// a key that is revoked or expired.
 func (a *App) RotateKey(ctx context.Context, c Caller, id sheaf.KeyID, grace time.Duration) (sheaf.NewKey, error) {
 	return write(ctx, a, c, scope(sheaf.KeysWrite), nil, func(w *work) (sheaf.NewKey, error) {
 		k, err := w.Key(w.ws.ID, id)
@@ -176,6 +177,9 @@ func (a *App) RotateKey(ctx context.Context, c Caller, id sheaf.KeyID, grace tim
 		}
 		if !k.Live(w.now) {
 			return sheaf.NewKey{}, sheaf.Missing("key")
+		}
+		if c.Key.ID == k.ID && c.Key.Rotation != k.Rotation {
+			return sheaf.NewKey{}, sheaf.Forbiddenf("this secret is an old one of the key and can no longer rotate it: use the new secret")
 		}
 		if err := checkRotation(c, k); err != nil {
 			return sheaf.NewKey{}, err

@@ -27,6 +27,49 @@ func (o Operator) CreateKey(ctx context.Context, id sheaf.WorkspaceID, in NewKey
 	return k, forOperator(err, "workspace", string(id), "sheaf workspace list shows all workspaces")
 }
 
+// mostNamedAlike bounds the records among which a name is looked for.
+const mostNamedAlike = 1000
+
+// ProjectsNamed returns the projects of a workspace whose names contain the text, or NotFound for an unknown
+// workspace. It returns Invalid for more than mostNamedAlike.
+func (o Operator) ProjectsNamed(ctx context.Context, id sheaf.WorkspaceID, text string) ([]sheaf.Project, error) {
+	return named(ctx, o, id, "projects", text, func(r *store.Reader, p sheaf.Paging) (sheaf.Page[sheaf.Project], error) {
+		return r.Projects(id, sheaf.ProjectFilter{Query: text, Sort: sheaf.ByName, Paging: p})
+	})
+}
+
+// FoldersNamed is ProjectsNamed for folders of projects.
+func (o Operator) FoldersNamed(ctx context.Context, id sheaf.WorkspaceID, text string) ([]sheaf.Folder, error) {
+	return named(ctx, o, id, "folders", text, func(r *store.Reader, p sheaf.Paging) (sheaf.Page[sheaf.Folder], error) {
+		return r.Folders(id, sheaf.FolderFilter{EntityType: sheaf.ProjectFolder, Query: text, Sort: sheaf.ByName, Paging: p})
+	})
+}
+
+// named returns all pages of a list of records whose names contain the text.
+func named[T any](ctx context.Context, o Operator, id sheaf.WorkspaceID, noun, text string, list func(*store.Reader, sheaf.Paging) (sheaf.Page[T], error)) ([]T, error) {
+	if text == "" || sheaf.CheckLength("the name", text, sheaf.MaxQuery) != nil {
+		return nil, nil // no record has such a name
+	}
+	found, err := readUnasked(ctx, o.app, func(r *store.Reader) (all []T, err error) {
+		if _, err := r.Workspace(id); err != nil {
+			return nil, err
+		}
+		for p := (sheaf.Paging{Limit: sheaf.MaxLimit}); ; p.Offset += p.Limit {
+			page, err := list(r, p)
+			if err != nil {
+				return nil, err
+			}
+			if all = append(all, page.Items...); len(all) > mostNamedAlike {
+				return nil, sheaf.Invalidf("more than %d %s have a name like %q: give the id", mostNamedAlike, noun, sheaf.Clip(text))
+			}
+			if !page.More() {
+				return all, nil
+			}
+		}
+	})
+	return found, forOperator(err, "workspace", string(id), "sheaf workspace list shows all workspaces")
+}
+
 // Keys returns the live keys of a workspace, oldest first, or NotFound.
 func (o Operator) Keys(ctx context.Context, id sheaf.WorkspaceID) ([]sheaf.Key, error) {
 	keys, err := readUnasked(ctx, o.app, func(r *store.Reader) ([]sheaf.Key, error) {

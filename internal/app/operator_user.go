@@ -52,25 +52,53 @@ func (o Operator) User(ctx context.Context, email string) (sheaf.User, error) {
 	return u, forOperator(err, "user", email, "make one with sheaf workspace create --owner-email")
 }
 
+// Erased is what EraseUser erased.
+type Erased struct {
+	sheaf.User        // has no ID if the e-mail was only invited
+	Invitations int64 // number of invitations to the e-mail that were deleted
+}
+
+// Fields appends the fields of the JSON object.
+func (e *Erased) Fields(o *sheaf.Object) {
+	if e.ID == "" {
+		for _, name := range []string{"id", "email", "name"} {
+			o.Null(name)
+		}
+	} else {
+		e.User.Fields(o)
+	}
+	o.Int("invitations", e.Invitations)
+}
+
 // EraseUser ends the memberships of the user with that e-mail, revokes the keys of the user, and
 // overwrites the name, the e-mail and everything else that tells who the user was. The id stays in what
-// the user wrote. It returns NotFound, and Conflict if the user is the last owner of a workspace.
-func (o Operator) EraseUser(ctx context.Context, email string) (sheaf.User, error) {
-	var user sheaf.User
+// the user wrote. Invitations to the e-mail are deleted in every workspace, also if no user has it. EraseUser
+// returns NotFound for an e-mail without a user and an invitation, and Conflict if the user is the last owner
+// of a workspace.
+func (o Operator) EraseUser(ctx context.Context, email string) (Erased, error) {
+	var out Erased
 	err := o.app.writeUnasked(ctx, func(tx *store.Tx) error {
+		out = Erased{}
 		u, err := tx.UserByEmail(email)
-		if err != nil {
+		if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
 			return err
 		}
-		memberships, err := tx.EveryMembership(u.ID)
-		if err != nil {
-			return err
-		}
-		now := o.app.now()
-		for _, id := range inOrderOfID(memberships) {
-			if err := leave(tx, id, u.ID, now); err != nil {
+		known := err == nil
+		var memberships []sheaf.Membership
+		if known {
+			if memberships, err = tx.EveryMembership(u.ID); err != nil {
 				return err
 			}
+		}
+		now := o.app.now()
+		if out.Invitations, err = o.leaveAll(tx, u.ID, memberships, email, now); err != nil {
+			return err
+		}
+		if !known {
+			if out.Invitations == 0 {
+				return sheaf.Missing("user")
+			}
+			return forgetBrakes(tx, emailBrake(email))
 		}
 		// The user is locked after the workspaces, as when a person joins one.
 		if u, err = tx.LockUser(u.ID); err != nil {
@@ -83,28 +111,51 @@ func (o Operator) EraseUser(ctx context.Context, email string) (sheaf.User, erro
 		if err != nil {
 			return err
 		}
-		if err := forgetBrakes(tx, u); err != nil {
+		if err := forgetBrakes(tx, "user "+string(u.ID), emailBrake(email)); err != nil {
 			return err
 		}
-		user = u
-		user.Email, user.Name, user.PasswordHash, user.ErasedAt = nil, sheaf.ErasedUser, "", &now
+		out.User = u
+		out.Email, out.Name, out.PasswordHash, out.ErasedAt = nil, sheaf.ErasedUser, "", &now
 		return tx.EraseUser(u, now)
 	})
-	return user, forOperator(err, "user", email, "sheaf user list shows them all")
+	return out, forOperator(err, "user", email, "no user has this e-mail, and no invitation; sheaf user list shows all users")
 }
 
-// inOrderOfID returns the ids of the workspaces, in the order in which transactions lock them.
-func inOrderOfID(all []sheaf.Membership) []sheaf.WorkspaceID {
-	ids := make([]sheaf.WorkspaceID, len(all))
-	for i := range all {
-		ids[i] = all[i].Workspace.ID
+// leaveAll ends the memberships, and deletes the invitations to the e-mail in every workspace, with the
+// restrictions that only they had. It locks the workspaces in the order of their ids, as all transactions do,
+// and returns the number of deleted invitations.
+func (o Operator) leaveAll(tx *store.Tx, u sheaf.UserID, memberships []sheaf.Membership, email string, now time.Time) (deleted int64, err error) {
+	ids, err := tx.InvitedTo(email)
+	if err != nil {
+		return 0, err
+	}
+	in := map[sheaf.WorkspaceID]bool{}
+	for _, m := range memberships {
+		ids, in[m.Workspace.ID] = append(ids, m.Workspace.ID), true
 	}
 	slices.Sort(ids)
-	return ids
+	for _, id := range slices.Compact(ids) {
+		if in[id] {
+			if err := leave(tx, id, u, now); err != nil {
+				return 0, err
+			}
+		} else if _, err := tx.LockWorkspace(id); err != nil {
+			return 0, err
+		}
+		n, err := tx.EraseInvitations(id, email)
+		if err != nil {
+			return 0, err
+		}
+		deleted += n
+		if err := tx.EndIdleRestrictions(id, now); err != nil {
+			return 0, err
+		}
+	}
+	return deleted, nil
 }
 
-// leave ends a membership and revokes the keys of the user in the workspace, which it locks. It
-// returns Conflict if the workspace would have no owner.
+// leave ends a membership and revokes the keys of the user in the workspace, which it locks. The caller
+// ends restrictions that nothing has any more. leave returns Conflict if the workspace would have no owner.
 func leave(tx *store.Tx, id sheaf.WorkspaceID, u sheaf.UserID, now time.Time) error {
 	ws, err := tx.LockWorkspace(id)
 	if err != nil {
@@ -131,19 +182,12 @@ func leave(tx *store.Tx, id sheaf.WorkspaceID, u sheaf.UserID, now time.Time) er
 	if err := tx.AddMemberEvent(id, sheaf.MemberEvent{Kind: sheaf.MemberRemoved, User: u, Role: role, Was: role, At: now}); err != nil {
 		return err
 	}
-	if err := tx.RevokeKeysOf(id, u, now); err != nil {
-		return err
-	}
-	return tx.EndIdleRestrictions(id, now)
+	return tx.RevokeKeysOf(id, u, now)
 }
 
-// forgetBrakes deletes the counts of failed sign-ins for the account, with the addresses from which
+// forgetBrakes deletes the counts of failed sign-ins under these names, with the addresses from which
 // they came.
-func forgetBrakes(tx *store.Tx, u sheaf.User) error {
-	names := []string{"user " + string(u.ID)}
-	if u.Email != nil {
-		names = append(names, emailBrake(*u.Email))
-	}
+func forgetBrakes(tx *store.Tx, names ...string) error {
 	for _, name := range names {
 		if err := tx.ForgetFailures(name); err != nil {
 			return err

@@ -72,6 +72,44 @@ func TestEraseUser_NothingTellsWhoItWas(t *testing.T) {
 	})
 }
 
+// D206: the e-mail of a person who was only invited is erased too, in every workspace, with the restriction
+// that only the invitation had.
+func TestEraseUser_OnlyInvited(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		v := newVillage(t, a)
+		ctx, op := t.Context(), a.Operator()
+		_, err := a.Invite(ctx, v.owner, "zoe@example.com", sheaf.Editor, &RestrictTo{Projects: []sheaf.ProjectID{v.hidden}})
+		v.must(err)
+		other, err := op.CreateWorkspace(ctx, NewWorkspace{Name: "Other", Plan: sheaf.Pro, OwnerEmail: "eve@example.com"})
+		v.must(err)
+		_, err = op.Invite(ctx, other.ID, "ZOE@example.com", sheaf.Member, nil)
+		v.must(err)
+		_, err = op.DeleteWorkspace(ctx, other.ID, time.Hour)
+		v.must(err)
+		_, err = op.Invite(ctx, v.owner.Workspace, "yan@example.com", sheaf.Member, nil)
+		v.must(err)
+		if _, err := a.SignIn(ctx, SignIn{Email: "zoe@example.com", Password: "wrong", Address: "192.0.2.77"}, ""); err == nil {
+			t.Fatal("an invited person signs in")
+		}
+		*now = now.Add(30 * 24 * time.Hour) // an expired invitation has the e-mail too
+		got, err := op.EraseUser(ctx, "Zoe@example.com")
+		if err != nil || got.ID != "" || got.Invitations != 2 {
+			t.Errorf("erased %+v, %v", got, err)
+		}
+		wantNowhere(t, a, "zoe")
+		ws, err := readUnasked(ctx, a, func(r *store.Reader) (sheaf.Workspace, error) { return r.Workspace(v.owner.Workspace) })
+		if err != nil || ws.Restrictions != 0 {
+			t.Errorf("%d restrictions are left, %v", ws.Restrictions, err)
+		}
+		f, err := readUnasked(ctx, a, func(r *store.Reader) (store.Failures, error) { return r.Failures(emailBrake("zoe@example.com")) })
+		if err != nil || f.Count != 0 {
+			t.Errorf("the brake of the e-mail counts %d, %v", f.Count, err)
+		}
+		_, err = op.EraseUser(ctx, "zoe@example.com")
+		wantKind(t, "once more", err, sheaf.NotFound)
+	})
+}
+
 // D206: a request that began before a user was erased brings nothing of the user back.
 func TestEraseUser_NothingComesBack(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {

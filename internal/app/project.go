@@ -236,7 +236,7 @@ func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, m
 		if err := at.match(match, p.Revision); err != nil {
 			return nothing, err
 		}
-		if err := w.mayRemoveProject(p); err != nil {
+		if err := mayRemoveProject(&w.Reader, w.caller, p); err != nil {
 			return nothing, err
 		}
 		n, err := w.sizeOfProject(id)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
 )
 
 // What a restricted caller sees, the store decides (store/sight.go). This file says what such a
@@ -76,17 +77,14 @@ func errNamed(noun, act string) error {
 
 // mayRemoveProject returns Forbidden if the caller may not delete the project: because it needs review,
 // or because of a restriction.
-func (w *work) mayRemoveProject(p sheaf.Project) error {
-	if err := w.mayEndReview(p); err != nil {
+func mayRemoveProject(r *store.Reader, c Caller, p sheaf.Project) error {
+	if err := mayEndReview(c, p); err != nil || c.Restriction() == nil {
 		return err
 	}
-	if !w.restricted() {
-		return nil
-	}
-	if w.caller.Restriction().Names(string(p.ID)) {
+	if c.Restriction().Names(string(p.ID)) {
 		return errNamed("project", "delete")
 	}
-	linked, err := w.CountLinked(w.ws.ID, p.ID, 1)
+	linked, err := r.CountLinked(c.Workspace, p.ID, 1)
 	if err == nil && linked > 0 {
 		err = sheaf.Forbiddenf("the project has documents, perhaps deleted ones, which would be outside of what you see: move them or delete them for good first")
 	}
@@ -99,7 +97,7 @@ func (w *work) mayPlaceFolder(before, f sheaf.Folder) error {
 	case !w.restricted():
 		return nil
 	case f.EntityType == sheaf.BrandingFolder:
-		return sheaf.Forbiddenf("you may change only %s: this does not include folders of brandings", w.caller.Restriction().Phrase())
+		return errBrandingFolder(w.caller)
 	case f.ID != "" && sheaf.SameID(before.ParentID, f.ParentID):
 		return nil
 	case w.caller.Restriction().Names(string(f.ID)):
@@ -110,22 +108,27 @@ func (w *work) mayPlaceFolder(before, f sheaf.Folder) error {
 	return nil
 }
 
+// errBrandingFolder is the refusal to change a folder of brandings.
+func errBrandingFolder(c Caller) error {
+	return sheaf.Forbiddenf("you may change only %s: this does not include folders of brandings", c.Restriction().Phrase())
+}
+
 // mayRemoveFolder returns Forbidden if a restricted caller may not delete the folder with all
 // folders below it.
-func (w *work) mayRemoveFolder(top sheaf.Folder) error {
-	if !w.restricted() {
+func mayRemoveFolder(r *store.Reader, c Caller, top sheaf.Folder) error {
+	if c.Restriction() == nil {
 		return nil
 	}
-	if err := w.mayPlaceFolder(top, top); err != nil {
-		return err
+	if top.EntityType == sheaf.BrandingFolder {
+		return errBrandingFolder(c)
 	}
-	tree, err := w.Subtree(w.ws.ID, top)
+	tree, err := r.Subtree(c.Workspace, top)
 	if err != nil {
 		return err
 	}
 	for _, f := range tree {
 		switch {
-		case w.caller.Restriction().Names(string(f.ID)):
+		case c.Restriction().Names(string(f.ID)):
 			return errNamed("folder", "delete")
 		case f.Filed() > 0:
 			return sheaf.Forbiddenf("the folder, or one below it, has projects, which would be outside of what you see: move or delete them first")

@@ -109,11 +109,11 @@ func (w *work) reviewEnds(before sheaf.Project) {
 }
 
 // mayEndReview returns FORBIDDEN if the project needs review, and the caller may not decide that.
-func (w *work) mayEndReview(p sheaf.Project) error {
+func mayEndReview(c Caller, p sheaf.Project) error {
 	if p.Approvals == 0 {
 		return nil
 	}
-	return scope(sheaf.ProjectsAdmin)(w.caller)
+	return scope(sheaf.ProjectsAdmin)(c)
 }
 
 // mayPurge returns FORBIDDEN if the document's project needs review, and the caller may not decide that.

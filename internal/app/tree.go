@@ -275,6 +275,18 @@ func (a *App) Subfolders(ctx context.Context, c Caller, of []sheaf.FolderID) (ma
 	})
 }
 
+// ProjectRemoval returns a project that the caller may delete, or NotFound. It returns Forbidden if the caller is
+// restricted and may not delete it.
+func (a *App) ProjectRemoval(ctx context.Context, c Caller, id sheaf.ProjectID) (sheaf.Project, error) {
+	return read(ctx, a, c, scope(sheaf.ProjectsWrite), func(r *store.Reader) (sheaf.Project, error) {
+		p, err := r.Project(c.Workspace, id)
+		if err != nil {
+			return p, err
+		}
+		return p, mayRemoveProject(r, c, p)
+	})
+}
+
 // FolderRemoval is what deleting a folder would do now.
 type FolderRemoval struct {
 	Folder     sheaf.Folder
@@ -282,10 +294,14 @@ type FolderRemoval struct {
 	Filed      int64 // projects or brandings that move to the root level
 }
 
-// FolderRemoval returns what deleting the folder would do, or NotFound.
+// FolderRemoval returns what deleting the folder would do, or NotFound. It returns Forbidden if the caller is
+// restricted and may not delete it.
 func (a *App) FolderRemoval(ctx context.Context, c Caller, id sheaf.FolderID) (FolderRemoval, error) {
 	return read(ctx, a, c, scope(sheaf.ProjectsWrite), func(r *store.Reader) (out FolderRemoval, err error) {
 		if out.Folder, err = r.Folder(c.Workspace, id); err != nil {
+			return out, err
+		}
+		if err := mayRemoveFolder(r, c, out.Folder); err != nil {
 			return out, err
 		}
 		tree, err := r.Subtree(c.Workspace, out.Folder)

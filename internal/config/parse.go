@@ -234,11 +234,16 @@ func parseEach[T int | int64](value string, plans map[string]*T, parse func(stri
 	return errors.Join(problems...)
 }
 
-// parseDuration reads a duration.
-func parseDuration(value string) (time.Duration, error) {
+// ParseDuration reads a duration of a setting or a flag: as Go writes it, or a whole number of days, such as 7d.
+func ParseDuration(value string) (time.Duration, error) {
+	if days, is := strings.CutSuffix(value, "d"); is {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return time.Duration(n) * 24 * time.Hour, nil // less than 180 years
+		}
+	}
 	d, err := time.ParseDuration(value)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a duration; write a number and a unit, for example 500ms, 10s or 720h", value)
+		return 0, fmt.Errorf("%q is not a duration; write a number and a unit, for example 500ms, 10s, 24h or 30d", value)
 	}
 	return d, nil
 }
@@ -247,7 +252,7 @@ func parseDuration(value string) (time.Duration, error) {
 // limit.
 func durationBetween(least, most time.Duration) func(string) (time.Duration, error) {
 	return func(value string) (time.Duration, error) {
-		d, err := parseDuration(value)
+		d, err := ParseDuration(value)
 		switch {
 		case err != nil:
 			return 0, err
@@ -284,7 +289,7 @@ func parseRetryDelays(value string) ([]time.Duration, error) {
 	var delays []time.Duration
 	var problems []error
 	for _, item := range items {
-		d, err := parseDuration(strings.TrimSpace(item))
+		d, err := ParseDuration(strings.TrimSpace(item))
 		if err == nil && d <= 0 {
 			err = fmt.Errorf("%q is not above zero; %s", item, remedy)
 		}

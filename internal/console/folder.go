@@ -15,6 +15,7 @@ type folderPage struct {
 	Brandings []sheaf.Branding
 	Filed     listing // of the projects, or brandings
 	Plan      bool    // the plan includes making brandings
+	Removable bool    // the person may delete the folder; of a restricted person only without projects
 }
 
 // Count returns the number of projects or brandings directly in the folder.
@@ -29,6 +30,7 @@ func (c *Console) folder(v *visit) error {
 	}
 	p := folderPage{Folder: f, Plan: v.mayMakeBrandings(), Inside: v.listing("folder", "folders", folderPart, treeOrders),
 		Filed: v.listing(string(f.EntityType), "from", listPage, treeOrders)}
+	p.Removable = mayDelete(v, f.ID, c.app.FolderRemoval)
 	in := sheaf.Some(f.ID)
 	if p.Folders, err = v.listFolders(&p.Inside, f.EntityType, in); err != nil {
 		return err

@@ -421,7 +421,7 @@ func opensTo(role sheaf.Role) (open, closed []string) {
 		switch needs := slices.Index(rank, words[len(words)-1]); {
 		case needs < 0: // it is open to people outside the workspace
 		// Only owners may remove an owner. All people may remove themselves.
-		case needs > own, strings.HasPrefix(route, "POST") && strings.HasSuffix(route, "/members/{id}/remove"):
+		case needs > own, strings.HasSuffix(route, "/members/{id}/remove"):
 			closed = append(closed, route)
 		default:
 			open = append(open, route)

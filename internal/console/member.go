@@ -125,6 +125,15 @@ func (c *Console) setAccess(v *visit) error {
 	return v.done(v.at("members"))
 }
 
+// memberToRemove is memberOf for people who may remove the member: owners, and the member.
+func (v *visit) memberToRemove() (memberPage, error) {
+	m, err := v.memberOf()
+	if err == nil && !m.Self {
+		err = v.caller.AuthorizeOwner()
+	}
+	return m, err
+}
+
 // removeMember answers POST /w/{workspace}/members/{id}/remove: it removes a member.
 func (c *Console) removeMember(v *visit) error {
 	m, err := v.memberOf()

@@ -100,6 +100,16 @@ func (p page) SeesFolders() bool { return len(p.Member.RestrictedTo.Folders) > 0
 // names it. `id` is an identifier of any noun.
 func (p page) Stays(id any) bool { return p.Member.RestrictedTo.Names(fmt.Sprint(id)) }
 
+// mayDelete reports whether reading what a deletion would do shows that the person may do it. Without a
+// restriction it reads nothing. An error of the store is ignored: the page that follows reports it.
+func mayDelete[ID ~string, T any](v *visit, id ID, removal func(context.Context, app.Caller, ID) (T, error)) bool {
+	if v.seesAll() || !v.caller.May(sheaf.ProjectsWrite) {
+		return true
+	}
+	_, err := removal(v.r.Context(), v.caller, id)
+	return sheaf.KindOf(err) != sheaf.Forbidden
+}
+
 // MayFile reports whether the person may change folders of that type, and what is filed in them.
 func (p page) MayFile(kind sheaf.EntityType) bool {
 	return p.may(sheaf.ProjectsWrite) && (kind == sheaf.ProjectFolder || !p.Restricted())

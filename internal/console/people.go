@@ -1,10 +1,15 @@
 package console
 
 import (
+	"cmp"
 	"slices"
 
 	"sheaf.dev/internal/sheaf"
 )
+
+// unnamed stands for a member whose name and e-mail the reader does not see: a restricted person sees the e-mails of no
+// others.
+const unnamed = "Unnamed member"
 
 // people has the names of the workspace's members by their id, and sheaf.ErasedUser for erased users.
 type people map[sheaf.UserID]string
@@ -17,7 +22,7 @@ func (v *visit) people(also ...sheaf.UserID) (people, error) {
 	}
 	out := people{}
 	for _, member := range m.Members {
-		out[member.User.ID] = person(member.User)
+		out[member.User.ID] = cmp.Or(person(member.User), unnamed)
 	}
 	also = slices.DeleteFunc(also, func(id sheaf.UserID) bool { return id == "" || out[id] != "" })
 	if len(also) == 0 {
@@ -75,5 +80,5 @@ func nameOf(members []sheaf.Membership, user sheaf.UserID) string {
 	if i < 0 {
 		return ""
 	}
-	return person(members[i].User)
+	return cmp.Or(person(members[i].User), unnamed)
 }

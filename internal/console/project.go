@@ -17,6 +17,7 @@ type projectPage struct {
 	Documents []sheaf.Document // the list
 	List      listing
 	Deleted   sheaf.DocumentID // the document that was just deleted
+	Removable bool             // the person may delete the project; of a restricted person only without documents
 }
 
 // project answers GET /w/{workspace}/projects/{id}: a project and its documents.
@@ -30,6 +31,7 @@ func (c *Console) project(v *visit) error {
 		return err
 	}
 	data := projectPage{Project: detail.Project, Count: detail.DocumentCount, Changed: detail.UpdatedAt}
+	data.Removable = mayDelete(v, detail.ID, c.app.ProjectRemoval)
 	for _, d := range newest.Items {
 		if d.UpdatedAt.After(data.Changed) {
 			data.Changed = d.UpdatedAt

@@ -151,7 +151,7 @@ GET /w/{workspace}/projects/{id}/edit: 200 outside
 POST /w/{workspace}/projects/{id}: 412 outside
 GET /w/{workspace}/projects/{id}/move: 200 outside
 POST /w/{workspace}/projects/{id}/move: 403 outside named
-GET /w/{workspace}/projects/{id}/delete: 200 outside
+GET /w/{workspace}/projects/{id}/delete: 403 outside
 POST /w/{workspace}/projects/{id}/delete: 403 outside
 GET /w/{workspace}/folders/new: 200 named
 GET /w/{workspace}/folders/choose: 200 named
@@ -162,7 +162,7 @@ GET /w/{workspace}/folders/{id}/edit: 200 outside
 POST /w/{workspace}/folders/{id}: 412 outside
 GET /w/{workspace}/folders/{id}/move: 200 outside
 POST /w/{workspace}/folders/{id}/move: 403 outside named
-GET /w/{workspace}/folders/{id}/delete: 200 outside
+GET /w/{workspace}/folders/{id}/delete: 403 outside
 POST /w/{workspace}/folders/{id}/delete: 403 outside
 GET /w/{workspace}/selection/move: 200 named
 POST /w/{workspace}/selection/move: 400 named
@@ -258,7 +258,7 @@ GET /w/{workspace}/members/{id}/role: 403
 POST /w/{workspace}/members/{id}/role: 403
 GET /w/{workspace}/members/{id}/access: 403
 POST /w/{workspace}/members/{id}/access: 403
-GET /w/{workspace}/members/{id}/remove: 200
+GET /w/{workspace}/members/{id}/remove: 403
 POST /w/{workspace}/members/{id}/remove: 403
 POST /w/{workspace}/invitations/{id}/withdraw: 403
 GET /w/{workspace}/settings: 200
@@ -437,6 +437,36 @@ func TestRestricted_Inside(t *testing.T) {
 	}
 }
 
+// mayDelete looks for the button of projects and folders that a restricted editor may delete, and for the refusal of
+// others. A document in the trash keeps its project, and a project its folder.
+func (d *divided) mayDelete() {
+	d.Helper()
+	ctx, in := d.Context(), sheaf.FolderID(d.inside["folders"])
+	f, err := d.a.CreateFolder(ctx, d.caller, sheaf.FolderChange{Name: sheaf.Some("deeper"), EntityType: sheaf.Some("project"), ParentID: sheaf.Some(in)})
+	d.must(err)
+	look := func(at string, button bool) {
+		d.Helper()
+		d.wantIn(d.request(http.MethodGet, at, d.editor, nil).Body.String(), button, at+`/delete" data-dialog>Delete<`)
+		if got := d.request(http.MethodGet, at+"/delete", d.editor, nil); (got.Code == http.StatusOK) != button {
+			d.Errorf("%s/delete: %d, a button: %t", at, got.Code, button)
+		}
+	}
+	base := "/w/" + string(d.caller.Workspace)
+	folder := base + "/folders/" + string(f.ID)
+	look(folder, true)
+	p, err := d.a.CreateProject(ctx, d.caller, sheaf.ProjectChange{Name: sheaf.Some("empty"), FolderID: sheaf.Some(f.ID)})
+	d.must(err)
+	look(folder, false)
+	project := base + "/projects/" + string(p.ID)
+	look(project, true)
+	doc, err := d.a.CreateDocument(ctx, d.caller, sheaf.DocumentChange{Title: sheaf.Some("gone"), ProjectID: sheaf.Some(p.ID)})
+	d.must(err)
+	d.must(d.a.DeleteDocument(ctx, d.caller, doc.ID, sheaf.Match{}))
+	look(project, false)
+	d.must(d.a.PurgeDocument(ctx, d.caller, doc.ID, sheaf.Match{}))
+	look(project, true)
+}
+
 // D168: the pages of a restricted person begin at what they see, and offer what they may do.
 func TestRestricted_Pages(t *testing.T) {
 	d := divide(t)
@@ -457,6 +487,12 @@ func TestRestricted_Pages(t *testing.T) {
 	d.wantIn(folder, false, `/move" data-dialog>Move<`, `/delete" data-dialog>Delete<`)
 	project := page(d.editor, "/projects/{id}")
 	d.wantIn(project, true, `/move" data-dialog>Move<`, "New document")
+	d.wantIn(project, false, `/delete" data-dialog>Delete<`) // it has documents
+	keys := d.request(http.MethodGet, d.with(d.inside, "/w/{workspace}/keys/new"), d.editor, nil).Body.String()
+	d.wantIn(keys, true, "this needs access to the whole workspace")
+	d.wantIn(keys, false, "make you an admin", "can read this")
+	own := d.with(map[string]string{"members": string(d.callerOf(d.editor).User)}, "/w/{workspace}/members/{id}/remove")
+	d.wantIn(d.request(http.MethodGet, own, d.editor, nil).Body.String(), true, "You lose access to this workspace")
 	move := page(d.editor, "/projects/{id}/move")
 	d.wantIn(move, true, `value="`+d.inside["folders"]+`" selected>Inside folder</option>`)
 	d.wantIn(move, false, "The top level", "\u2003")
@@ -477,6 +513,7 @@ func TestRestricted_Pages(t *testing.T) {
 	d.wantIn(jump, false, "New project", "New folder", "Upload a file", "Webhooks", "Keys", "Documents without a project")
 	d.wantIn(page(d.editor, "/jump?q=Inside"), true, "Inside folder", "Inside project", "Inside document")
 	d.wantIn(page(d.editor, "/search?q=words"), true, "Inside document")
+	d.mayDelete()
 }
 
 // streamOf finds the end of the address of a page's stream.

@@ -62,7 +62,7 @@ func (c *Console) allRoutes() []route {
 		post("/w/{workspace}/projects/{id}", write, c.updateProject, resumable),
 		get("/w/{workspace}/projects/{id}/move", write, moveFormHandler("project", (*visit).projectMove)),
 		post("/w/{workspace}/projects/{id}/move", write, moveHandler("project", "folder", (*visit).projectMove, c.app.MoveProject), resumable),
-		get("/w/{workspace}/projects/{id}/delete", write, confirm("project-delete", true, "project", c.app.Project)),
+		get("/w/{workspace}/projects/{id}/delete", write, confirm("project-delete", true, "project", c.app.ProjectRemoval)),
 		post("/w/{workspace}/projects/{id}/delete", write, c.deleteProject),
 
 		get("/w/{workspace}/folders/new", write, c.newFolder),
@@ -179,7 +179,7 @@ func (c *Console) allRoutes() []route {
 		post("/w/{workspace}/members/{id}/role", owners, c.setRole, resumable),
 		get("/w/{workspace}/members/{id}/access", owners, c.accessForm),
 		post("/w/{workspace}/members/{id}/access", owners, c.setAccess, resumable),
-		get("/w/{workspace}/members/{id}/remove", read, shows("member-remove", (*visit).memberOf)),
+		get("/w/{workspace}/members/{id}/remove", read, shows("member-remove", (*visit).memberToRemove)),
 		post("/w/{workspace}/members/{id}/remove", read, c.removeMember),
 		post("/w/{workspace}/invitations/{id}/withdraw", owners, c.withdraw),
 

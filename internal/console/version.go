@@ -44,6 +44,7 @@ type versionPage struct {
 	Version  sheaf.Version
 	By       string
 	Restored int64  // the number of the version that it restored; 0: none
+	Trimmed  bool   // that version is no longer kept
 	View     string // "changes" since the previous version, "now" for those up to the current one, or "text"
 	Diff     diffLines
 	HTML     template.HTML
@@ -66,6 +67,12 @@ func (v *visit) versionOf() (d sheaf.Document, x sheaf.VersionText, err error) {
 	return d, x, err
 }
 
+// oldestVersion returns the number of the document's oldest version that is kept.
+func (v *visit) oldestVersion(d sheaf.Document) (int64, error) {
+	page, err := v.console.app.Versions(v.r.Context(), v.caller, d.ID, sheaf.Paging{Limit: 1})
+	return d.Version - page.Total + 1, err
+}
+
 // version answers GET /w/{workspace}/documents/{id}/versions/{n}: what a version changed, how it
 // differs from the current one, or its text.
 func (c *Console) version(v *visit) error {
@@ -80,6 +87,11 @@ func (c *Console) version(v *visit) error {
 	p := versionPage{Document: d, Version: x.Version, By: names.By(x.Version), View: v.r.URL.Query().Get("view")}
 	if x.Restored != nil {
 		p.Restored = *x.Restored
+		oldest, err := v.oldestVersion(d)
+		if err != nil {
+			return err
+		}
+		p.Trimmed = p.Restored < oldest
 	}
 	switch p.View {
 	case "text":
@@ -140,11 +152,11 @@ func (c *Console) compareVersions(v *visit) error {
 	if err != nil {
 		return err
 	}
-	oldest, err := c.app.Versions(v.r.Context(), v.caller, d.ID, sheaf.Paging{Limit: 1})
+	oldest, err := v.oldestVersion(d)
 	if err != nil {
 		return err
 	}
-	p := comparePage{Document: d, Max: d.Version, Min: d.Version - oldest.Total + 1}
+	p := comparePage{Document: d, Max: d.Version, Min: oldest}
 	q := v.r.URL.Query()
 	for i, name := range []string{"a", "b"} {
 		p.Asked[i], _ = strconv.ParseInt(q.Get(name), 10, 64)

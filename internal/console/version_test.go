@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
 )
 
 // Any two versions are compared, in whichever order they are given.
@@ -57,5 +58,50 @@ func TestVersions_ARestoredOneSaysSo(t *testing.T) {
 	w.wantIn(w.get(path+"/6"), false, "restored")
 	if got := w.ask(http.MethodGet, w.address("/w/{workspace}/")+path+"/7", w.owner).Code; got != http.StatusNotFound {
 		t.Errorf("an unknown version: %d", got)
+	}
+}
+
+// If the restored version is no longer kept, the page says so and has no link to it.
+func TestVersions_ATrimmedOneIsNotLinked(t *testing.T) {
+	w := newTown(t)
+	id := w.newDocument("Document", "")
+	for n := range 2 {
+		_, err := w.a.UpdateDocument(t.Context(), w.caller, id, sheaf.DocumentChange{Content: sheaf.Some(fmt.Sprint("text ", n))}, sheaf.Match{})
+		w.must(err)
+	}
+	_, err := w.a.RestoreVersion(t.Context(), w.caller, id, 2, sheaf.Match{})
+	w.must(err)
+	path := "documents/" + string(id) + "/versions/4"
+	trim := func(upTo int64) {
+		t.Helper()
+		w.must(w.store.Write(t.Context(), func(tx *store.Tx) error {
+			_, _, err := tx.DropVersions(w.caller.Workspace, id, upTo)
+			return err
+		}))
+	}
+	trim(1)
+	w.wantIn(w.get(path), true, `/versions/2">version 2</a>`)
+	trim(2)
+	w.wantIn(w.get(path), true, "restored version 2, which is no longer kept")
+	w.wantIn(w.get(path), false, `/versions/2"`)
+}
+
+// A restricted person sees no e-mails, so a member without a name has none there: but they are no former member.
+func TestVersions_AMemberWithoutAName(t *testing.T) {
+	d := divide(t)
+	d.must(d.store.Write(t.Context(), func(tx *store.Tx) error {
+		u, err := tx.LockUser(d.caller.User)
+		if err != nil {
+			return err
+		}
+		u.Name = ""
+		return tx.UpdateUser(u)
+	}))
+	for _, route := range []string{"/w/{workspace}/documents/{documents}/versions", "/w/{workspace}/documents/{documents}/versions/1", "/w/{workspace}/members", "/w/{workspace}/activity"} {
+		route = strings.ReplaceAll(route, "{documents}", d.inside["documents"])
+		page := d.ask(http.MethodGet, d.with(d.inside, route), d.reader).Body.String()
+		d.wantIn(page, true, "Unnamed member")
+		d.wantIn(page, false, "former member", "has not signed in", "ada@example.com")
+		d.wantIn(d.ask(http.MethodGet, d.with(d.inside, route), d.owner).Body.String(), true, "ada@example.com")
 	}
 }

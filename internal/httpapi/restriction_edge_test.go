@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,6 +141,52 @@ func TestRestriction_ShareWithABranding(t *testing.T) {
 		blind.PATCH(path, fields{"listed": true}).Want(t, 200)
 		blind.PATCH(path, fields{"branding_id": nil}).Want(t, 200)
 		blind.PATCH(path, branded).WantError(t, 404, "NOT_FOUND", "branding")
+	})
+}
+
+// D169: whether a folder above, which the key does not see, is shared, no answer tells. A key that may write and
+// not read gets the same answers, shared or not. A share of a visible folder counts.
+func TestRestriction_AShareAboveIsNotTold(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		owner := a.Workspace(sheaf.Business).Client("")
+		folder := func(c *apitest.Client, name string, parent any) string {
+			return create(t, c, folders, fields{"name": name, "entity_type": "project", "parent_id": parent})
+		}
+		above := folder(owner, "above", nil)
+		below, aside := folder(owner, "below", above), folder(owner, "aside", nil)
+		project := create(t, owner, projects, fields{"name": "filed", "folder_id": below})
+		document := create(t, owner, documents, fields{"title": "read by nobody", "project_id": project})
+		file := owner.POST(mediaPath+"?document_id="+document, "bytes", "Content-Type: text/plain").Want(t, 201).Text(t, "id")
+		writes := a.Client(owner.POST(keys, fields{"name": "writes", "restricted_to": fields{"folder_ids": []string{below, aside}},
+			"scopes": []string{"projects:read", "projects:write", "documents:write"}}).Want(t, 201).Text(t, "key"))
+		// answers are the statuses of changes by which a share of the folder would begin to show something.
+		answers := func() (out []int) {
+			moved := create(t, owner, projects, fields{"name": "moved", "folder_id": aside})
+			create(t, owner, documents, fields{"title": "in it", "project_id": moved})
+			inner := folder(owner, "inner", aside)
+			gone := create(t, owner, documents, fields{"title": "gone", "project_id": project})
+			owner.DELETE(at(documents, gone)).Want(t, 204)
+			for _, r := range []*apitest.Response{
+				writes.POST(at(projects, moved)+"/move", fields{"folder_id": below}),
+				writes.PATCH(at(projects, moved), fields{"folder_id": below}),
+				writes.POST(at(folders, inner)+"/move", fields{"parent_id": below}),
+				writes.POST(at(documents, gone)+"/restore", ""),
+				writes.POST(documents, fields{"title": "new", "project_id": project, "content": "![](media:" + file + ")"}),
+			} {
+				out = append(out, r.Status)
+			}
+			return out
+		}
+		before := answers()
+		share := create(t, owner, shares, fields{"resource_type": "folder", "resource_id": above})
+		if after := answers(); !slices.Equal(before, after) {
+			t.Errorf("without a share above %v, with one %v", before, after)
+		}
+		owner.DELETE(at(shares, share)).Want(t, 204)
+		create(t, owner, shares, fields{"resource_type": "folder", "resource_id": below})
+		if after := answers(); slices.Equal(before, after) || after[0] != 403 {
+			t.Errorf("with a visible share %v, without one %v", after, before)
+		}
 	})
 }
 

@@ -810,6 +810,18 @@ func TestPage_IconAndPictureForLinks(t *testing.T) {
 			w.get(path).want(w, 200).has(w, `<link rel="icon" href="/share-assets/icon-123456-rocket.svg" type="image/svg+xml">`)
 		}
 		w.get(project).lacks(w, "og:image")
+		// The pages of a folder's share have those of the folder, of each project and of each document.
+		folder := w.make("folders", fields{"name": "Site", "entity_type": "project"})
+		w.c.PATCH("/api/v1/projects/"+p, fields{"folder_id": folder}).Want(w.T, 200)
+		site, whole := w.share("folder", folder)
+		w.get(whole).want(w, 200).has(w, `href="/share-assets/icon-1c6b50-`).lacks(w, "og:image")
+		siteAddress := w.c.GET("/api/v1/shares/"+site).Want(w.T, 200).Text(w.T, "url")
+		w.get(whole+"/"+d).want(w, 200).has(w, "icon-123456-rocket.svg", `<meta property="og:image" content="`+siteAddress+"/"+d+"/media/"+shown+`">`)
+		w.get(whole+"/"+d+"/media/"+shown).want(w, 200)
+		w.c.PATCH("/api/v1/shares/"+site, fields{"branding_id": own}).Want(w.T, 200)
+		for _, path := range []string{whole, whole + "/" + d} {
+			w.get(path).want(w, 200).has(w, "/logo?of="+logo+`">`, "icon-b00020-")
+		}
 		svg := w.get("/share-assets/icon-123456-rocket.svg").want(w, 200).has(w, `fill="#123456"`, `color="#ffffff"`, "<path")
 		if svg.Header.Get("Content-Type") != "image/svg+xml" || !strings.Contains(svg.Header.Get("Cache-Control"), "immutable") {
 			w.Errorf("the icon has the headers %v", svg.Header)

@@ -44,19 +44,100 @@ const mostTarget = 2000
 // mostOpen is the largest number of open brackets in a line. More of them are text.
 const mostOpen = 100
 
-// withoutComments removes the comments of HTML.
+// withoutComments removes the comments of HTML, but not what stands in code. It reads the text once.
 func withoutComments(text string) string {
-	var b strings.Builder
-	for {
-		before, rest, found := strings.Cut(text, "<!--")
-		_, after, closed := strings.Cut(rest, "-->")
-		if !found || !closed {
-			b.WriteString(text)
-			return b.String()
-		}
-		b.WriteString(before)
-		text = after
+	if !strings.Contains(text, "<!--") {
+		return text
 	}
+	var b strings.Builder
+	fence, closes := "", true    // closes: there may be an end of a comment further on
+	inList, blank := false, true // whether an indented line may belong to a list, and whether the line before was empty
+	for at, fresh := 0, true; at < len(text); {
+		rest := text[at:]
+		if fresh { // a line begins
+			line, _, _ := strings.Cut(rest, "\n")
+			bare := strings.TrimSpace(strings.TrimLeft(line, "> \t"))
+			mark := fenceOf(bare)
+			switch {
+			case fence == "" && mark != "":
+				fence = mark
+			case fence != "" && mark != "" && mark[0] == fence[0] && len(mark) >= len(fence) && len(mark) == len(bare):
+				fence = ""
+				mark = bare
+			}
+			indented := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
+			code := indented && blank && !inList
+			switch isItem := len(bare) > 0 && strings.ContainsRune("-*+", rune(bare[0])) || startsNumber(bare); {
+			case isItem:
+				inList = true
+			case bare != "" && !indented:
+				inList = false
+			}
+			blank = bare == "" || code
+			if fence != "" || mark != "" || code {
+				end := min(len(rest), len(line)+1)
+				b.WriteString(rest[:end])
+				at += end
+				continue
+			}
+		}
+		fresh = false
+		next := strings.IndexAny(rest, "\n`<\\")
+		if next < 0 {
+			b.WriteString(rest)
+			break
+		}
+		size := 1
+		switch rest[next] {
+		case '\n':
+			fresh = true
+		case '\\':
+			size = min(2, len(rest)-next)
+			fresh = size == 2 && rest[next+1] == '\n'
+		case '`':
+			size = codeSpan(rest[next:])
+		case '<':
+			if closes && strings.HasPrefix(rest[next:], "<!--") {
+				end := strings.Index(rest[next+4:], "-->")
+				if closes = end >= 0; closes {
+					b.WriteString(rest[:next])
+					at += next + 4 + end + 3
+					continue
+				}
+			}
+		}
+		b.WriteString(rest[:next+size])
+		at += next + size
+	}
+	return b.String()
+}
+
+// startsNumber reports whether a line begins as an item of a numbered list does.
+func startsNumber(bare string) bool {
+	after := strings.TrimLeft(bare, "0123456789")
+	return len(after) < len(bare) && (strings.HasPrefix(after, ".") || strings.HasPrefix(after, ")"))
+}
+
+// codeSpan returns the length of the code between backticks at the beginning of s, or of the backticks alone.
+func codeSpan(s string) int {
+	ticks := len(s) - len(strings.TrimLeft(s, "`"))
+	within := s[ticks:min(len(s), ticks+mostTarget)]
+	if end := strings.Index(within, "\n\n"); end >= 0 {
+		within = within[:end] // a span ends with its paragraph
+	}
+	for at := 0; at < len(within); {
+		start := strings.IndexByte(within[at:], '`')
+		if start < 0 {
+			break
+		}
+		at += start
+		run := len(within[at:]) - len(strings.TrimLeft(within[at:], "`"))
+		if run == ticks {
+			return ticks + at + run
+		}
+		at += run
+	}
+	return ticks
 }
 
 // fenceOf returns the mark that opens or closes a block of code; empty if the line has none.

@@ -80,6 +80,23 @@ func (tx *Tx) DeleteInvitation(ws sheaf.WorkspaceID, id sheaf.InvitationID) erro
 	return tx.mustChange("invitation", deleteInvitation, ws, id)
 }
 
+const invitedTo = `
+SELECT w.id
+FROM invitations i JOIN workspaces w ON w.ws = i.ws
+WHERE i.email_folded = $1`
+
+// InvitedTo returns the workspaces, also deleted ones, that have an invitation to the e-mail.
+func (r *Reader) InvitedTo(email string) ([]sheaf.WorkspaceID, error) {
+	return all(r, invitedTo, readID[sheaf.WorkspaceID], Fold(email))
+}
+
+// EraseInvitations deletes the workspace's invitations to the e-mail, so that no byte of it stays, and
+// returns their number.
+func (tx *Tx) EraseInvitations(ws sheaf.WorkspaceID, email string) (int64, error) {
+	tx.note.erased = true
+	return tx.changed(`DELETE FROM invitations WHERE ws = $1 AND email_folded = $2`, ws, Fold(email))
+}
+
 // DeleteInvitationsBy deletes the invitations that a member has sent.
 func (tx *Tx) DeleteInvitationsBy(ws sheaf.WorkspaceID, u sheaf.UserID) error {
 	return tx.exec(`DELETE FROM invitations WHERE ws = $1 AND invited_by = $2`, ws, u)

@@ -151,10 +151,33 @@ FROM (
   WHERE s.ws = $1 AND s.resource_id = up.id AND s.resource_type = $3 AND (s.expires_at IS NULL OR s.expires_at > $4)
   LIMIT 1) AS q`
 
-// IsFolderShared reports whether a folder, or one above it, has a share that has not expired at now.
+// IsFolderShared reports whether a folder, or one above it, has a share that has not expired at now. With a
+// restriction only shares of visible folders count.
 func (r *Reader) IsFolderShared(ws sheaf.WorkspaceID, id sheaf.FolderID, now time.Time) (bool, error) {
+	if r.sight.restriction != nil {
+		return r.isVisiblyShared(ws, id, now)
+	}
 	n, err := r.count(isSharedAbove, ws, id, shareableNumber(sheaf.ShareOfFolder), now)
 	return n > 0, err
+}
+
+// isVisiblyShared is IsFolderShared with a restriction. It reads one folder after the other, up to the
+// first that is not visible.
+func (r *Reader) isVisiblyShared(ws sheaf.WorkspaceID, id sheaf.FolderID, now time.Time) (bool, error) {
+	for next := &id; next != nil; {
+		f, err := r.Folder(ws, *next)
+		if sheaf.KindOf(err) == sheaf.NotFound {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if shared, err := r.IsShared(ws, sheaf.ShareOfFolder, string(f.ID), now); err != nil || shared {
+			return shared, err
+		}
+		next = f.ParentID
+	}
+	return false, nil
 }
 
 const countSharesBelow = `

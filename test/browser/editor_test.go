@@ -159,6 +159,36 @@ func TestEditor_TablesGrowAndAreAligned(t *testing.T) {
 	b.click("[name=title]")
 	b.holds("text\n\n| Engine | Speed |\n| ------ | ----- |\n| SQLite | 3000  |\n")
 	b.shot("editor-table")
+
+	// In a quote and in a list, Tab goes from cell to cell as well, and a new row belongs to them.
+	for table, want := range map[string]string{
+		"> | a | b |\n> |---|---|\n> | 1 | 2 |":   "> | a | b |\n> |---|---|\n> | x | y |\n> | z |  |",
+		"- | a | b |\n  |---|---|\n  | 1 | 2 |":   "- | a | b |\n  |---|---|\n  | x | y |\n  | z |  |",
+		"> - | a | b |\n>   |---|---|\n>   1 | 2": "> - | a | b |\n>   |---|---|\n>   x | y\n>   | z |  |",
+	} {
+		b.put(table)
+		b.click(".cm-content")
+		b.ctrl(kb.Home)
+		b.typing(kb.ArrowRight + kb.ArrowRight + kb.ArrowRight + kb.ArrowRight + kb.Tab + kb.Tab)
+		for range 2 {
+			b.shift(kb.Tab)
+		}
+		b.typing(kb.Tab + kb.Tab + "x" + kb.Tab + "y" + kb.Tab + "z")
+		b.holds(want)
+	}
+
+	// What is saved is aligned before, with the cursor in its cell, so that leaving the editor afterwards changes nothing.
+	b.afresh("| Name | Size |\r|---|--:|\r| a long cell | 1")
+	b.ctrl("s")
+	b.until("that it is saved", "document.querySelector('[data-state]').textContent === 'Saved.'")
+	b.typing("2")
+	b.holds("| Name        | Size |\n| ----------- | ---: |\n| a long cell |    12 |")
+	b.ctrl("s")
+	b.until("that it is saved again", "document.querySelector('[data-state]').textContent === 'Saved.' && document.querySelector('[name=content]').value.includes('|   12 |')")
+	b.click("[name=title]")
+	b.do(chromedp.Reload())
+	b.holds("| Name        | Size |\n| ----------- | ---: |\n| a long cell |   12 |")
+	b.gone("[data-kept]")
 }
 
 // What is pasted becomes Markdown: formatted text, an address on selected text, and nothing that runs.
@@ -180,11 +210,35 @@ func TestEditor_PastesAsMarkdown(t *testing.T) {
 		`<b style="font-weight:normal"><p>a <strong>b</strong></p></b>`:                                                  "a **b**",
 		`<p><em>1.</em></p><p>1. not a list</p><p># none</p><p>&lt;img src=x onerror=alert(1)&gt;</p><img src="data:x">`: "_1._\n\n1\\. not a list\n\n\\# none\n\n\\<img src=x onerror=alert(1)>",
 		// What once took time by the square of its length.
-		"<b>x</b>" + strings.Repeat("<", 300_000):                   "**x**" + strings.Repeat(`\<`, 300_000),
-		"<b>x</b>" + strings.Repeat(" <!-- -->", 60_000) + "y":      "**x** y",
-		"<b>x</b>" + strings.Repeat("<style ", 60_000):              "**x**",
-		"<p><b>x</b>" + strings.Repeat("<br>", 60_000) + "</p>":     "**x**",
-		"<b>x</b><pre>" + strings.Repeat("` ", 150_000) + "y</pre>": "**x**\n\n```\n" + strings.Repeat("` ", 150_000) + "y\n```",
+		// A bar in a cell is escaped wherever it stands, and an address keeps its characters.
+		`<table><tr><th>a</th><th>b</th></tr><tr><td><code>x|y</code></td><td><a href="https://e.com/a|b_c">x|y</a><br>z</td></tr></table>`: "| a | b |\n| --- | --- |\n| `x\\|y` | [x\\|y](https://e.com/a%7Cb_c)<br>z |",
+		`<p>see <b>x</b> https://e.com/a_b*c. and snake_case _x_ www.e.com/a_b</p>`:                                                         `see **x** <https://e.com/a_b*c>. and snake_case \_x\_ www.e.com/a_b`,
+		`<pre>one<br>two<br><br>four</pre><pre><div>a</div><div><br></div><div>b</div></pre>`:                                               "```\none\ntwo\n\nfour\n```\n\n```\na\n\nb\n```",
+		// Marks within words, in one another, side by side, and beside what belongs to no word.
+		`<p>un<b>believ</b>able, in<i>side</i>, <i>whole</i>. a<b>b <i>c</i></b>d</p>`:                                       "un**believ**able, in*side*, _whole_. a**b *c***d",
+		`<p><em>a <i>b</i></em> <b><strong>d</strong></b> <b>a</b><b>b</b> <b>c</b><b> d</b></p>`:                            "_a b_ **d** **ab** **c d**",
+		`<p><b>Note:</b>text foo<b>(bar)</b>baz x<b><code>c</code></b>d <b>y </b>z</p>`:                                      "**Note**:text foo(**bar**)baz x`c`d **y** z",
+		`<p><code>a</code><code>b</code> <kbd>Ctrl</kbd><kbd>C</kbd></p>`:                                                    "`ab` <kbd>Ctrl</kbd><kbd>C</kbd>",
+		`<p>wow!<a href="https://e.com">x</a> <a href="https://e.com/i"><img src="https://e.com/i.png" alt="al[t]"></a></p>`: `wow\![x](https://e.com) [![al\[t\]](https://e.com/i.png)](https://e.com/i)`,
+		`<p>a<b>x</b><br># no<br>===</p>`: "a**x**\\\n\\# no\\\n\\===",
+		`<p>a<br><br>b<b>c</b></p>`:       "a\n\nb**c**",
+		// Items with several blocks, lists in a row, and a list that does not begin with one.
+		`<ul><li><p>one</p><p>two</p></li><li>three<pre>code</pre></li><li>four<ol start="3"><li>x</li></ol></li></ul>`: "- one\n\n  two\n- three\n\n  ```\n  code\n  ```\n- four\n\n  3. x",
+		`<ol start="0"><li>a</li><ul><li>b</li></ul></ol><ol><li>c</li></ol>`:                                           "0. a\n   - b\n\n1) c",
+		// Google Docs says it by styles; some programs put blocks deep into elements of a line.
+		`<b style="font-weight:normal" id="docs-internal-guid-1"><p><span style="font-weight:400">plain </span><span style="font-weight:700">bold</span><span style="font-style:italic"> soft</span></p>` +
+			`<ul><li style="font-weight:400"><p>item</p></li><ul><li><p>in</p></li></ul></ul></b>`: "plain **bold** _soft_\n\n- item\n  - in",
+		`<p><span style="font-weight:700">styled</span></p>`:                           "**styled**",
+		`<span><font><div><p>deep <b>a</b></p></div><ul><li>x</li></ul></font></span>`: "deep **a**\n\n- x",
+		`<a href="https://e.com/x"><div>Card <b>x</b></div></a>`:                       "[Card **x**](https://e.com/x)",
+		strings.Repeat("<b>", 100_000) + "x":                                           "plain",
+		"<b>x</b> https://" + strings.Repeat(".", 300_000) + "a_":                      "**x** https://" + strings.Repeat(".", 300_000) + `a\_`,
+		"<b>x</b>" + strings.Repeat("![", 150_000):                                     "**x**" + strings.Repeat("!\\[", 150_000),
+		"<b>x</b>" + strings.Repeat("<", 300_000):                                      "**x**" + strings.Repeat(`\<`, 300_000),
+		"<b>x</b>" + strings.Repeat(" <!-- -->", 60_000) + "y":                         "**x** y",
+		"<b>x</b>" + strings.Repeat("<style ", 60_000):                                 "**x**",
+		"<p><b>x</b>" + strings.Repeat("<br>", 60_000) + "</p>":                        "**x**",
+		"<b>x</b><pre>" + strings.Repeat("` ", 150_000) + "y</pre>":                    "**x**\n\n```\n" + strings.Repeat("` ", 150_000) + "y\n```",
 	} {
 		b.afresh("")
 		b.paste("plain", html)
@@ -193,6 +247,21 @@ func TestEditor_PastesAsMarkdown(t *testing.T) {
 	b.afresh("")
 	b.paste("fmt.Println()", "<meta><div><span>fmt</span><span>.Println()</span></div>")
 	b.holds("fmt.Println()")
+	// Within a quote, a list and a table, what is pasted stays there.
+	const two = "<p>one <b>x</b></p><p>two</p>"
+	for before, pasted := range map[string][2]string{
+		"> said ":         {two, "> said one **x**\n>\n> two"},
+		"- item ":         {two, "- item one **x**\n\n  two"},
+		"> - item ":       {two, "> - item one **x**\n>\n>   two"},
+		"1. ":             {"<ul><li>one</li><li>two</li></ul>", "- one\n- two"},
+		"> - a\r":         {"<ul><li>one</li><li>two</li></ul>", "> - a\n> - one\n> - two"},
+		"text":            {"<h2>Head</h2>", "text\n\n## Head"},
+		"| a |\r|-|\r| b": {"<p>one|<b>x</b></p><p>two</p>", "| a |\n|-|\n| bone\\|**x** two"},
+	} {
+		b.afresh(before)
+		b.paste("plain", pasted[0])
+		b.holds(pasted[1])
+	}
 	b.afresh("see this page")
 	b.shift(kb.Home)
 	b.paste("https://example.com/x", "")
@@ -303,6 +372,12 @@ func TestEditor_ScrollsJumpsAndSwitches(t *testing.T) {
 	b.until("the text beside the preview", `(() => { const box = document.querySelector('.cm-scroller').getBoundingClientRect();
 		const line = [...document.querySelectorAll('.cm-line')].find((e) => e.innerText === '## Part 20'); return line && Math.abs(line.getBoundingClientRect().top - box.top) < 80 })()`)
 
+	// A heading reads as in the preview.
+	b.put("# Fish &amp; chips &#x2713; \\&amp; `code`\n")
+	b.until("the button of the heading", "(() => { if (!document.querySelector('#outline:popover-open')) "+find("=Outline")+".click(); return document.querySelector('#outline [data-level]')?.title === 'Fish & chips \u2713 &amp; code' })()")
+	b.keys(kb.Escape)
+	b.put(text.String())
+
 	b.phone()
 	b.see(".cm-content")
 	b.gone("[data-preview-pane] .prose")
@@ -315,4 +390,6 @@ func TestEditor_ScrollsJumpsAndSwitches(t *testing.T) {
 	b.see(".cm-content")
 	b.desk()
 	b.see("[data-preview-pane] .prose")
+	// The switch is gone on a wide screen, and Tab reaches another button in its place.
+	b.until("a button that Tab reaches", "[...document.querySelectorAll('[data-toolbar] button')].some((e) => e.tabIndex === 0 && e.checkVisibility())")
 }

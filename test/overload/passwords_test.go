@@ -99,7 +99,7 @@ func openBeside(t *testing.T, p *proctest.Program, readers int) (in int) {
 			if time.Since(start) < 4*time.Second || served.Load()-before > 2 {
 				break // refused at once, or others got the reader's turns
 			}
-			// The reader waited the 5 seconds in vain, since the machine hashed no more than one or two
+			// No turn came within 5 seconds, since the machine hashed no more than one or two
 			// passwords in them. So they try again.
 		}
 	}

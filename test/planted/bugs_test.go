@@ -1054,4 +1054,76 @@ var bugs = []bug{
 		}},
 		pkg: "./internal/console", run: "TestRestricted_Pages",
 	},
+	{
+		name: "app: an invitation loses its restriction when the person joins",
+		Fault: plant.Fault{{
+			File: "internal/app/invitation.go",
+			Old:  `, RestrictedTo: now.Invitation.RestrictedTo}`,
+			New:  `, RestrictedTo: nil}`,
+		}},
+		pkg: "./internal/app", run: "TestRestriction_OfPeople$",
+	},
+	{
+		name: "app: restricting a person leaves their keys",
+		Fault: plant.Fault{{
+			File: "internal/app/member.go",
+			Old:  "if to == nil {\n\t\t\treturn w.endRestrictions()",
+			New:  "if to == nil || role == sheaf.Editor {\n\t\t\treturn w.endRestrictions()",
+		}},
+		pkg: "./internal/app", run: "TestRestriction_OfPeopleEndsTheirKeys",
+	},
+	{
+		name: "app: a restricted caller is told that a folder above is shared",
+		Fault: plant.Fault{{
+			File: "internal/store/share.go",
+			Old:  "if r.sight.restriction != nil {\n\t\treturn r.isVisiblyShared",
+			New:  "if r.sight.restriction != nil && ws == \"\" {\n\t\treturn r.isVisiblyShared",
+		}},
+		pkg: "./internal/httpapi", run: "TestRestriction_AShareAboveIsNotTold",
+	},
+	{
+		name: "app: a removal leaves the search index",
+		Fault: plant.Fault{{
+			File: "internal/app/leaving.go",
+			Old:  `if o.app.index != nil {`,
+			New:  `if o.app.index != nil && id == "" {`,
+		}},
+		pkg: "./internal/store/doctor", run: "TestLeaving_NothingIsLeft",
+	},
+	{
+		name: "store: an invitation to a deleted workspace is still accepted",
+		Fault: plant.Fault{{
+			File: "internal/store/invitation.go",
+			Old:  "WHERE w.ws = invitations.ws AND w.deleted_at = 0)`",
+			New:  "WHERE w.ws = invitations.ws)`",
+		}},
+		pkg: "./internal/store/doctor", run: "TestLeaving_NothingIsLeft",
+	},
+	{
+		name: "app: an erased e-mail stays in an invitation to another workspace",
+		Fault: plant.Fault{{
+			File: "internal/app/operator_user.go",
+			Old:  `n, err := tx.EraseInvitations(id, email)`,
+			New:  `n, err := int64(1), error(nil)`,
+		}},
+		pkg: "./internal/app", run: "TestEraseUser_OnlyInvited",
+	},
+	{
+		name: "app: the old secret of a key rotates it again",
+		Fault: plant.Fault{{
+			File: "internal/app/key.go",
+			Old:  `if c.Key.ID == k.ID && c.Key.Rotation != k.Rotation {`,
+			New:  `if c.Key.ID == k.ID && c.Key.Rotation > k.Rotation {`,
+		}},
+		pkg: "./internal/httpapi", run: "TestKey_AnOldSecretDoesNotRotate",
+	},
+	{
+		name: "sheaf: a restricted person has webhooks, as a restricted key may",
+		Fault: plant.Fault{{
+			File: "internal/sheaf/scope.go",
+			Old:  `s.Restrictable() && s != WebhooksRead && s != WebhooksWrite`,
+			New:  `s.Restrictable()`,
+		}},
+		pkg: "./internal/console", run: "TestRestricted_Inside",
+	},
 }

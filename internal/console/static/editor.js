@@ -24,6 +24,11 @@
   }) : null;
   const typed = ["title", "description", "content", "project"].map((name) => (name === "content" && text) || form.elements[name]);
 
+  // The files that are uploaded: by the placeholder in the text, the promise whether it worked.
+  const uploads = new Map();
+  let progress = "", waiting = false; // the progress of the last one, and whether saving waits
+  const withoutUploads = (value) => [...uploads.keys()].reduce((out, stand) => out.replace(stand, ""), value);
+
   // What a change of a long text needs is done a moment later, once for all keys of that moment.
   let settling = 0;
   const settle = () => {
@@ -46,40 +51,66 @@
   let saved = stored;
   let newest = revision ? Number(revision.value) : 0; // the newest revision that this page showed or announced
 
-  // Unsaved text is stored in this browser, by person, document and base
-  // revision.
-  const prefix = "draft " + form.dataset.draft + " ";
-  const key = () => prefix + (revision ? revision.value : 0);
+  // Unsaved text is stored in this browser as a draft, by person, document, base revision and page: two tabs of one
+  // document have a draft each.
+  const prefix = "draft " + form.dataset.draft + " ", own = Array.from(crypto.getRandomValues(new Uint8Array(8)), (n) => n.toString(16)).join("");
+  const key = () => prefix + (revision ? revision.value : 0) + " " + own;
   const drafts = () => { try { return Object.keys(localStorage).filter((name) => name.startsWith(prefix)); } catch (_) { return []; } };
+  const mine = () => drafts().filter((name) => name.endsWith(" " + own));
   const read = (name) => { try { return JSON.parse(localStorage.getItem(name)); } catch (_) { return null; } };
-  const forget = () => { for (const name of drafts()) localStorage.removeItem(name); };
+  const forget = () => { for (const name of mine()) localStorage.removeItem(name); };
   const was = [...form.querySelectorAll("[name^=was-]")];
+  let unkept = false; // the unsaved text could not be stored
   const keep = () => {
+    unkept = false;
+    if (now() === saved) { forget(); return; }
     try {
-      if (now() === saved) localStorage.removeItem(key());
-      else localStorage.setItem(key(), JSON.stringify({ at: Date.now(), values: typed.map((field) => field.value), was: was.map((field) => field.value),
-        project: typed[3].selectedOptions.length ? typed[3].selectedOptions[0].textContent : "" }));
-    } catch (_) {
-      say("Not saved, and too long to survive a reload.");
-    }
+      localStorage.setItem(key(), JSON.stringify({ at: Date.now(), values: typed.map((field) => (field === text ? withoutUploads(field.value) : field.value)),
+        was: was.map((field) => field.value), project: typed[3].selectedOptions.length ? typed[3].selectedOptions[0].textContent : "" }));
+    } catch (_) { unkept = true; }
   };
 
-  // The newest draft is restored with its base revision: if another person has
-  // saved since, saving it shows both texts.
-  const kept = form.querySelector("[data-kept]");
+  // The newest draft is restored with its base revision: if another person has saved since, saving it shows both texts.
+  // If the browser has restored a text, it is the draft with that text. It becomes the draft of this page. If it belongs
+  // to another tab that is still open, that tab hears of it, and stores its text again.
+  const kept = form.querySelector("[data-kept]"), taken = "taken";
   const restore = () => {
-    const found = drafts().map((name) => ({ name, ...read(name) })).filter((d) => Array.isArray(d.values)).sort((a, b) => b.at - a.at)[0];
-    if (!found || JSON.stringify(found.values) === saved) return;
-    const began = found.name.slice(prefix.length), older = revision && began !== revision.value;
+    const all = drafts().map((name) => ({ name, ...read(name) })).filter((d) => Array.isArray(d.values)).sort((a, b) => b.at - a.at);
+    for (const d of all) if (JSON.stringify(d.values) === saved) localStorage.removeItem(d.name);
+    let discarded = null;
+    try { discarded = sessionStorage.getItem("discarded"); sessionStorage.removeItem("discarded"); } catch (_) {}
+    const here = now(), found = all.find((d) => {
+      const values = JSON.stringify(d.values);
+      return here === saved ? values !== saved && values !== discarded : values === here;
+    });
+    if (!found) { keep(); return; }
+    const [began] = found.name.slice(prefix.length).split(" "), older = revision && began !== revision.value;
     typed.forEach((field, i) => { field.value = found.values[i]; });
     if (typed[3].selectedIndex < 0) typed[3].append(new Option(found.project, found.values[3], false, true)); // beyond the list
     if (Array.isArray(found.was) && found.was.length === was.length) was.forEach((field, i) => { field.value = found.was[i]; });
     if (revision) revision.value = began;
+    try {
+      const draft = localStorage.getItem(found.name);
+      localStorage.setItem(found.name, taken);
+      localStorage.removeItem(found.name);
+      localStorage.setItem(key(), draft);
+    } catch (_) { unkept = true; }
     kept.querySelector("span").textContent = "Restored your unsaved changes." +
       (older ? " Someone has saved the document since. When you save, you see both texts." : "");
     kept.hidden = false;
   };
-  form.querySelector("[data-discard]").addEventListener("click", () => { forget(); saved = now(); location.reload(); });
+  let lost = false;
+  addEventListener("storage", (e) => {
+    if (e.key !== key()) return;
+    lost = e.newValue === taken || lost && e.newValue === null;
+    if (lost) keep();
+  });
+  form.querySelector("[data-discard]").addEventListener("click", () => {
+    forget();
+    saved = now();
+    try { sessionStorage.setItem("discarded", saved); } catch (_) {} // another tab may have stored it again
+    location.reload();
+  });
   const drop = document.querySelector("[data-drop-draft]");
   if (drop) drop.addEventListener("click", () => { forget(); saved = now(); });
 
@@ -114,19 +145,38 @@
   // Pictures and files that are pasted, dropped or chosen are uploaded, and their Markdown is inserted.
   // A placeholder is replaced after the upload, wherever it is in the text then.
   const chooser = form.querySelector("[data-insert]");
-  let uploads = 0;
-  const insert = async (file) => {
-    const name = file.name || "picture.png", stand = `![Uploading ${name.replace(/[\[\]\\]/g, "")} ${++uploads}…]()`;
+  let number = 0;
+  const insert = (file) => {
+    const name = file.name || "picture.png", stand = `![Uploading ${name.replace(/[\[\]\\]/g, "")} ${++number}…]()`;
+    uploads.set(stand, upload(file, name, stand));
     text.insert(stand);
+  };
+  const upload = async (file, name, stand) => {
+    let by = "", why = "";
+    progress = `Uploading ${name}`;
     try {
-      const card = await window.sheafUpload(form.dataset.upload, file, (part) => say(`Uploading ${name}: ${Math.round(100 * part)} %`));
-      text.swap(stand, card.dataset.markdown);
-      settle();
-    } catch (why) {
-      text.swap(stand, "");
-      settle();
-      say(`${name} was not uploaded. ${why.message}`);
-    }
+      const card = await window.sheafUpload(form.dataset.upload, file, (part) => {
+        progress = `Uploading ${name}: ${Math.round(100 * part)} %`;
+        state();
+      });
+      by = card.dataset.markdown;
+    } catch (fault) { why = `${name} was not uploaded. ${fault.message}`; }
+    text.swap(stand, by);
+    uploads.delete(stand);
+    settle();
+    if (why) say(why);
+    return !why;
+  };
+  // What is saved has no placeholder: saving waits for the uploads. If one fails, nothing is saved, so that its message
+  // is read.
+  const afterUploads = async (then) => {
+    if (waiting) return;
+    waiting = true;
+    state();
+    let good = true;
+    while (uploads.size) good = (await Promise.all(uploads.values())).every(Boolean) && good;
+    waiting = false;
+    if (good) then();
   };
   if (text && form.dataset.upload) {
     chooser.closest("label").hidden = false;
@@ -158,6 +208,8 @@
     bar.hidden = false;
     form.querySelector("[data-writing]").dataset.scripted = "";
     rove(buttons()[0]);
+    // The button that Tab reaches may be hidden when the window becomes wider.
+    new ResizeObserver(() => { if (!buttons().some((b) => b.tabIndex === 0)) rove(buttons()[0]); }).observe(bar);
     bar.addEventListener("click", (e) => {
       const button = e.target.closest("button");
       if (!button) return;
@@ -177,27 +229,38 @@
     follow = text.scrollWith(pane.querySelector(".sheet"));
   }
 
-  const state = () => say(now() === saved ? "Ctrl-S saves." : "Not saved. Ctrl-S saves.");
+  const state = () => {
+    if (uploads.size) say(waiting ? progress + ". Saving waits for it." : progress);
+    else if (now() === saved) say("Ctrl-S saves.");
+    else say(unkept ? "Not saved, and too long to survive a reload. Ctrl-S saves." : "Not saved. Ctrl-S saves.");
+  };
   // What is typed within the editor is reported by it, not by events of the form.
   const ours = (e) => text && text.dom.contains(e.target);
   form.addEventListener("input", (e) => { if (!ours(e)) { settle(); soon(); } });
   form.addEventListener("change", (e) => { if (!ours(e)) settle(); });
   form.addEventListener("formdata", (e) => { if (text) e.formData.set("content", text.value); });
-  addEventListener("pagehide", settle);
-
-  // The page after a save deletes the stored text.
+  // The page after a save deletes the draft.
   let leaving = false;
+  addEventListener("pagehide", () => { if (!leaving) settle(); });
+  addEventListener("visibilitychange", () => { if (settling && document.hidden) settle(); });
+  addEventListener("submit", (e) => { // before the page shows that it is sent
+    if (e.target !== form || !uploads.size) return;
+    e.preventDefault();
+    e.stopImmediatePropagation();
+    afterUploads(() => form.requestSubmit(e.submitter));
+  }, true);
   form.addEventListener("submit", () => {
+    if (text) text.align();
     leaving = true;
     settle();
-    try { sessionStorage.setItem("saving", JSON.stringify(drafts())); } catch (_) {}
+    try { sessionStorage.setItem("saving", JSON.stringify(mine())); } catch (_) {}
   });
   addEventListener("pageshow", () => { leaving = false; });
   document.addEventListener("sheaf:signs-out", () => { leaving = true; saved = now(); }); // nothing is kept
   addEventListener("beforeunload", (e) => {
-    if (leaving || now() === saved) return;
-    try { if (localStorage.getItem(key())) return; } catch (_) {}
-    e.preventDefault(); // it could not be kept
+    if (leaving) return;
+    if (settling) settle(); // the next page may look for the draft before this one is hidden
+    if (unkept || uploads.size) e.preventDefault(); // something would be lost
   });
 
   // Ctrl-S saves, and the editor stays open. If the save is refused, the form is
@@ -205,6 +268,9 @@
   let saving = false;
   const save = async () => {
     if (saving || !form.reportValidity()) return;
+    if (uploads.size) { afterUploads(save); return; }
+    if (text) text.align();
+    settle();
     if (!revision || form.querySelector("[name^=keep-]")) { form.requestSubmit(); return; }
     saving = true;
     say("Saving…");
@@ -223,7 +289,8 @@
       for (const field of was) field.value = form.elements[field.name.slice(4)].value;
       kept.hidden = true;
       keep();
-      say(now() === sent ? "Saved." : "Not saved. Ctrl-S saves.");
+      if (now() === sent) say("Saved.");
+      else state();
     } else if (answer && answer.status >= 400 && answer.status < 500) form.requestSubmit();
     else say("Not saved: the server is not responding. Your text is kept here; try again in a moment.");
   };
@@ -242,9 +309,15 @@
     kept.hidden = false;
   });
 
-  try { sessionStorage.removeItem("saving"); } catch (_) {} // who is here again did not save
-  if (stored !== null && now() === stored) restore();
+  // A refused form has what was typed, so its draft is stored anew, and the one of the page before is deleted. Who is here
+  // again otherwise did not save.
+  if (stored !== null) restore();
   else keep();
+  delete document.documentElement.dataset.draft; // the room for the notice
+  try {
+    if (stored === null && !unkept) for (const name of JSON.parse(sessionStorage.getItem("saving") || "[]")) localStorage.removeItem(name);
+    sessionStorage.removeItem("saving");
+  } catch (_) {}
   state();
   count();
   preview();

@@ -9,7 +9,7 @@ import { search, searchPanelOpen, openSearchPanel, closeSearchPanel, findNext, f
 import { autocompletion, completionKeymap, completionStatus } from "@codemirror/autocomplete";
 import { adoptStyles, theme, classes } from "./look.js";
 import { acts, editKeys } from "./acts.js";
-import { tableKeys, alignOnBlur } from "./tables.js";
+import { tableKeys, align, alignOnBlur, settled } from "./tables.js";
 import { pasting } from "./paste.js";
 import { documentLinks } from "./links.js";
 import { outlineOf, scrollTogether } from "./scroll.js";
@@ -69,10 +69,11 @@ window.sheafEditor = (area, { changed, files, find, resolve }) => {
   area.hidden = true;
   label.addEventListener("click", () => view.focus());
 
+  // set replaces the text, as a restored draft does. Its tables are not aligned before the person changes them.
   const set = (text) => {
     if (text === view.state.doc.toString()) return;
     const at = Math.min(view.state.selection.main.head, text.length);
-    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, selection: { anchor: at } });
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, selection: { anchor: at }, effects: settled.of(null) });
   };
   // A program that writes into the text area, such as an extension of the browser, writes into the editor.
   area.addEventListener("input", () => set(area.value));
@@ -85,6 +86,8 @@ window.sheafEditor = (area, { changed, files, find, resolve }) => {
     get scroller() { return view.scrollDOM; },
     focus: () => view.focus(),
     act: (name) => { view.focus(); acts[name](view); },
+    // align aligns the tables that were changed, as when the focus leaves: what is saved stays as it is.
+    align: () => align(view),
     // insert writes a text at the selection, and swap replaces it wherever it is then, or does nothing.
     insert: (text) => view.dispatch(view.state.replaceSelection(text), { scrollIntoView: true }),
     swap: (old, fresh) => {

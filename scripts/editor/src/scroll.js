@@ -1,8 +1,12 @@
 // The outline of the text, and the preview that scrolls with it.
 import { ensureSyntaxTree, syntaxTree, syntaxTreeAvailable } from "@codemirror/language";
 
+const box = document.createElement("textarea"); // it reads entities, and runs nothing
+const character = (entity) => { box.innerHTML = entity; return box.value; };
+
 // plain returns the words of Markdown as they are read.
-const plain = (text) => text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/\\(.)|[*_`~]/g, "$1").replace(/<[^>]*>/g, "").trim();
+const plain = (text) => text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
+  .replace(/\\(.)|(&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,31});)|<[^>]*>|[*_`~]/gi, (_, kept, entity) => kept || (entity ? character(entity) : "")).trim();
 
 // outlineOf returns the headings of the text: where each begins, its level, and its words. Parsing a long text takes
 // several calls, 200 ms each: until `whole` is true, headings are missing at the end.

@@ -4,14 +4,17 @@ import { EditorSelection, StateField, StateEffect, Transaction } from "@codemirr
 import { EditorView } from "@codemirror/view";
 import { syntaxTree, ensureSyntaxTree } from "@codemirror/language";
 
+// leadOf returns the length of what a line begins with before a table: the marks of quotes, and that of an item of a list.
+const leadOf = (line) => /^[\s>]*(?:(?:[-*+]|\d{1,9}[.)])\s+(?=\|))?/.exec(line)[0].length;
+
 // cellsOf returns the cells of a line, without the spaces around them: [from, to] in the line.
-const cellsOf = (text) => {
-  const bars = [];
+const cellsOf = (line) => {
+  const lead = leadOf(line), text = " ".repeat(lead) + line.slice(lead), bars = [];
   for (let i = 0; i < text.length; i++) {
     if (text[i] === "\\") i++;
     else if (text[i] === "|") bars.push(i);
   }
-  const start = text.length - text.trimStart().length, end = text.trimEnd().length;
+  const start = Math.max(lead, text.length - text.trimStart().length), end = text.trimEnd().length;
   const edges = [start - 1, ...bars.filter((b) => b !== start && b !== end - 1), end];
   if (bars[0] === start) edges[0] = start;
   if (bars.length > 1 && bars.at(-1) === end - 1) edges[edges.length - 1] = end - 1;
@@ -28,7 +31,7 @@ const tableAt = (state, pos) => {
   for (let n = syntaxTree(state).resolveInner(pos, -1); n; n = n.parent) {
     if (n.name === "Table") return { first: state.doc.lineAt(n.from).number, last: state.doc.lineAt(n.to).number };
   }
-  const line = state.doc.lineAt(pos), side = syntaxTree(state).resolveInner(line.from, 1);
+  const line = state.doc.lineAt(pos), side = syntaxTree(state).resolveInner(line.from + leadOf(line.text), 1);
   for (let n = side; n; n = n.parent) {
     if (n.name === "Table") return { first: state.doc.lineAt(n.from).number, last: state.doc.lineAt(n.to).number };
   }
@@ -52,8 +55,9 @@ const step = (by) => (view) => {
     return true;
   }
   if (by < 0) return false;
-  const columns = cellsOf(state.doc.line(table.first).text).length, end = state.doc.line(table.last).to;
-  view.dispatch({ changes: { from: end, insert: "\n|" + "  |".repeat(columns) }, selection: { anchor: end + 3 }, scrollIntoView: true, userEvent: "input" });
+  const columns = cellsOf(state.doc.line(table.first).text).length, { text, to: end } = state.doc.line(table.last);
+  const prefix = text.slice(0, leadOf(text)).replace(/[^>]/g, " ");
+  view.dispatch({ changes: { from: end, insert: "\n" + prefix + "|" + "  |".repeat(columns) }, selection: { anchor: end + prefix.length + 3 }, scrollIntoView: true, userEvent: "input" });
   return true;
 };
 
@@ -100,7 +104,7 @@ const aligned = (rows) => {
 };
 
 // touched is the part of the text that was changed since tables were aligned last; null: none.
-const settled = StateEffect.define();
+export const settled = StateEffect.define();
 const touched = StateField.define({
   create: () => null,
   update: (value, tr) => {
@@ -112,22 +116,40 @@ const touched = StateField.define({
   },
 });
 
-const align = (view) => {
+// moved returns where a place in a row is after the row was aligned: at the same character of the same cell.
+const moved = (row, fresh, at) => {
+  const cells = cellsOf(row);
+  let i = 0;
+  while (i + 1 < cells.length && cells[i + 1][0] <= at) i++;
+  const [from, to] = cells[i], [start] = cellsOf(fresh)[i];
+  return start + Math.max(0, Math.min(at, to) - from);
+};
+
+// align aligns the tables that were changed. The cursor stays in its cell.
+export const align = (view) => {
   const { state } = view, range = state.field(touched);
   if (!range) return;
-  const tree = ensureSyntaxTree(state, Math.min(range.to, state.doc.length), 200), changes = [];
-  if (!tree) return;
-  tree.iterate({ from: range.from, to: range.to, enter: (n) => {
+  const tree = ensureSyntaxTree(state, Math.min(range.to, state.doc.length), 200), changes = [], places = [];
+  if (tree) tree.iterate({ from: range.from, to: range.to, enter: (n) => {
     if (n.name !== "Table" || n.node.parent.parent) return n.name === "Document";
     const first = state.doc.lineAt(n.from), last = state.doc.lineAt(n.to), rows = state.sliceDoc(first.from, last.to).split("\n");
     const fresh = rows.length > 1 && isDelimiter(rows[1]) && aligned(rows);
     if (fresh) rows.forEach((row, i) => {
       const line = state.doc.line(first.number + i);
-      if (fresh[i] !== row) changes.push({ from: line.from, to: line.to, insert: fresh[i] });
+      if (fresh[i] === row) return;
+      changes.push({ from: line.from, to: line.to, insert: fresh[i] });
+      places.push({ line, fresh: fresh[i] });
     });
     return false;
   } });
-  view.dispatch({ changes, effects: settled.of(null), annotations: Transaction.userEvent.of("input.align") });
+  const made = state.changes(changes);
+  const place = (at) => {
+    const row = places.find(({ line }) => line.from <= at && at <= line.to);
+    return row ? made.mapPos(row.line.from, -1) + moved(row.line.text, row.fresh, at - row.line.from) : made.mapPos(at);
+  };
+  const { anchor, head } = state.selection.main;
+  view.dispatch({ changes: made, effects: settled.of(null), annotations: Transaction.userEvent.of("input.align"),
+    ...(changes.length ? { selection: EditorSelection.single(place(anchor), place(head)) } : {}) });
 };
 
 // The focus may go to the panel of the search, or to another window, where nothing needs to be aligned.
