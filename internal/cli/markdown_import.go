@@ -66,7 +66,7 @@ type importReport struct {
 	MDX        int          `json:"mdx"`                  // files whose JSX is shown as text
 	Links      int          `json:"links"`
 	Proposal   string       `json:"proposal,omitempty"`  // id of the open proposal, with Propose
-	Withdrawn  string       `json:"withdrawn,omitempty"` // id of a proposal of which nothing differs any more
+	Withdrawn  string       `json:"withdrawn,omitempty"` // id of a proposal that has nothing left to change
 	Plan       []importStep `json:"plan,omitempty"`
 }
 

@@ -239,7 +239,7 @@ func DecodeChanges(stored []byte) ([]ProposedChange, error) {
 	d := json.NewDecoder(bytes.NewReader(stored))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&changes); err != nil {
-		return nil, Invalidf("changes cannot be read: they are an array as sheaf export writes it")
+		return nil, InvalidField("changes", "changes cannot be read: they are an array as sheaf export writes it")
 	}
 	for i := range changes {
 		if err := changes[i].checkStored(); err != nil {
