@@ -84,6 +84,7 @@ type Client struct {
 	Documents     Documents
 	Media         Media
 	Shares        Shares
+	Proposals     Proposals
 	Events        Events
 	Keys          Keys
 	Icons         Icons
@@ -110,7 +111,7 @@ func New(config Config) (*Client, error) {
 	}
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.Projects, c.Folders, c.Brandings, c.Documents, c.Events = Projects{c}, Folders{c}, Brandings{c}, Documents{c}, Events{c}
-	c.Media, c.Shares = Media{c}, Shares{c}
+	c.Media, c.Shares, c.Proposals = Media{c}, Shares{c}, Proposals{c}
 	c.Keys, c.Icons, c.Subscriptions, c.Deliveries = Keys{c}, Icons{c}, Subscriptions{c}, Deliveries{c}
 	return c, nil
 }

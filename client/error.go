@@ -24,6 +24,7 @@ const (
 	ErrRestrictionLimit    Code = "RESTRICTION_LIMIT_REACHED"
 	ErrSubscriptionLimit   Code = "SUBSCRIPTION_LIMIT_REACHED"
 	ErrShareLimit          Code = "SHARE_LIMIT_REACHED"
+	ErrProposalLimit       Code = "PROPOSAL_LIMIT_REACHED"
 	ErrQuota               Code = "QUOTA_REACHED"
 	ErrNotFound            Code = "NOT_FOUND"
 	ErrMethodNotAllowed    Code = "METHOD_NOT_ALLOWED"

@@ -87,6 +87,7 @@ func countFields(o *sheaf.Object, c archive.Count) {
 	o.Int("projects", c.Projects)
 	o.Int("documents", c.Documents)
 	o.Int("versions", c.Versions)
+	o.Int("proposals", c.Proposals)
 	o.Int("media", c.Media)
 	o.Int("shares", c.Shares)
 	o.Int("subscriptions", c.Subscriptions)
@@ -103,6 +104,9 @@ func recordCounts(c archive.Count) string {
 	}
 	if c.Brandings > 0 {
 		looks += fmt.Sprintf(" %d brandings,", c.Brandings)
+	}
+	if c.Proposals > 0 {
+		past += fmt.Sprintf(", %d proposals", c.Proposals)
 	}
 	shares := ""
 	if c.Shares > 0 {

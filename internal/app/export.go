@@ -8,14 +8,19 @@ import (
 )
 
 // Exported is one record of an export: a folder, a project, a document with its present version, a
-// past version with its document, a medium, a branding, a share, or a subscription.
+// past version with its document, a proposal, one of its texts or comments, a medium, a branding, a share,
+// or a subscription.
 type Exported struct {
 	Folder       *sheaf.Folder
 	Project      *sheaf.Project
 	Document     *sheaf.Document
 	Version      *sheaf.VersionText
 	VersionOf    sheaf.DocumentID // document of a past version
-	Medium       *sheaf.Medium    // its bytes are opened later, by ExportedBytes
+	Proposal     *sheaf.Proposal
+	Text         *string          // of the proposal TextOf
+	TextOf       sheaf.ProposalID // proposal of a text
+	Comment      *sheaf.Comment
+	Medium       *sheaf.Medium // its bytes are opened later, by ExportedBytes
 	Branding     *sheaf.Branding
 	Default      bool // the branding is the workspace's default
 	Share        *sheaf.Share
@@ -24,7 +29,7 @@ type Exported struct {
 
 // Export calls each for every record of a workspace, all as of one moment, in this order: folders,
 // parents before their children; projects; documents that are not deleted, each followed by its
-// past versions, newest first; media; brandings; shares, except those of deleted documents;
+// past versions, newest first; proposals, each followed by its texts and comments; media; brandings; shares, except those of deleted documents;
 // subscriptions. It returns NotFound for an unknown workspace, and any error of each.
 func (o Operator) Export(ctx context.Context, id sheaf.WorkspaceID, each func(Exported) error) error {
 	err := o.app.store.ReadLong(ctx, func(r *store.Reader) error {
@@ -50,6 +55,9 @@ func export(r *store.Reader, ws sheaf.Workspace, each func(Exported) error) erro
 		return err
 	}
 	if err := r.EachDocument(id, func(d sheaf.Document) error { return exportDocument(r, id, d, each) }); err != nil {
+		return err
+	}
+	if err := r.EachProposal(id, func(p sheaf.Proposal) error { return exportProposal(r, id, p, each) }); err != nil {
 		return err
 	}
 	if err := r.EachMedium(id, func(m sheaf.Medium) error { return each(Exported{Medium: &m}) }); err != nil {

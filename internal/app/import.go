@@ -28,6 +28,9 @@ type ImportRecord struct {
 	Project              *sheaf.ProjectChange
 	Document             *sheaf.DocumentChange
 	Version              *ImportVersion
+	Proposal             *ImportProposal
+	ProposalText         *string // of the proposal with the identifier
+	Comment              *ImportComment
 	Medium               *ImportMedium // saved only by ImportMedium
 	Share                *ImportShare
 	Subscription         *sheaf.SubscriptionChange
@@ -37,12 +40,12 @@ type ImportRecord struct {
 
 // ImportCount counts records by kind.
 type ImportCount struct {
-	Folders, Brandings, Projects, Documents, Versions, Media, Shares, Subscriptions int64
+	Folders, Brandings, Projects, Documents, Versions, Proposals, Media, Shares, Subscriptions int64
 }
 
 // Sum returns the number of records of all kinds.
 func (c ImportCount) Sum() int64 {
-	return c.Folders + c.Brandings + c.Projects + c.Documents + c.Versions + c.Media + c.Shares + c.Subscriptions
+	return c.Folders + c.Brandings + c.Projects + c.Documents + c.Versions + c.Proposals + c.Media + c.Shares + c.Subscriptions
 }
 
 func (c *ImportCount) add(d ImportCount) {
@@ -51,6 +54,7 @@ func (c *ImportCount) add(d ImportCount) {
 	c.Projects += d.Projects
 	c.Documents += d.Documents
 	c.Versions += d.Versions
+	c.Proposals += d.Proposals
 	c.Media += d.Media
 	c.Shares += d.Shares
 	c.Subscriptions += d.Subscriptions
@@ -107,6 +111,12 @@ func (o Operator) CheckImport(r ImportRecord) error {
 		return firstError(checkNewDocument(*r.Document), o.checkVersion(r.Version))
 	case r.Version != nil:
 		return firstError(checkNewDocument(sheaf.DocumentChange{Title: r.Version.Title, Content: r.Version.Content}), o.checkVersion(r.Version))
+	case r.Proposal != nil:
+		return r.Proposal.check()
+	case r.ProposalText != nil:
+		return sheaf.DocumentChange{Content: sheaf.Some(*r.ProposalText)}.Check()
+	case r.Comment != nil:
+		return sheaf.CommentChange{Body: sheaf.Some(r.Comment.Body)}.Check()
 	case r.Medium != nil:
 		return r.Medium.check()
 	case r.Share != nil:
@@ -174,8 +184,14 @@ func (o Operator) Import(ctx context.Context, id sheaf.WorkspaceID, batch []Impo
 // checkBatch returns the first error of a record that does not depend on what is stored, and
 // prepares the texts.
 func (o Operator) checkBatch(batch []ImportRecord) error {
-	if len(batch) > MaxImport {
-		return fmt.Errorf("a transaction imports %d records at most, not %d", MaxImport, len(batch))
+	n := 0
+	for i := range batch {
+		if !batch[i].OfProposal() {
+			n++
+		}
+	}
+	if n > MaxImport {
+		return fmt.Errorf("a transaction imports %d records at most, not %d", MaxImport, n)
 	}
 	for i, r := range batch {
 		if err := o.CheckImport(r); err != nil {
@@ -209,6 +225,9 @@ func (w *work) saveImport(im *importing) (Imported, error) {
 		return im.out, err
 	}
 	if err := w.saveVersions(im); err != nil {
+		return im.out, err
+	}
+	if err := w.saveProposals(im); err != nil {
 		return im.out, err
 	}
 	if err := w.InsertShares(w.ws.ID, im.newShares); err != nil {

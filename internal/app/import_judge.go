@@ -2,6 +2,7 @@ package app
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -26,6 +27,8 @@ type importing struct {
 	media         map[sheaf.MediumID]bool
 	shares        map[sheaf.ShareID]bool
 	subscriptions map[sheaf.SubscriptionID]bool
+	proposals     map[sheaf.ProposalID]bool
+	proposal      *acceptedProposal // whose texts and comments follow; nil: it was skipped
 	current       importedDocument
 	places        map[sheaf.DocumentID]importedPlace // of documents that are parents or were accepted
 
@@ -43,6 +46,7 @@ type importing struct {
 	newDocuments []store.NewDocument
 	newVersions  []store.NewVersion
 	newTexts     []acceptedText
+	newProposals []*acceptedProposal
 	newShares    []*sheaf.Share // their addresses are created when they are saved
 }
 
@@ -56,7 +60,7 @@ type creation struct {
 func newImporting(ws sheaf.Workspace, now time.Time) *importing {
 	return &importing{ws: ws, now: now, folders: map[sheaf.FolderID]sheaf.Folder{},
 		brandings: map[sheaf.BrandingID]bool{}, projects: map[sheaf.ProjectID]bool{},
-		documents: map[sheaf.DocumentID]bool{}, media: map[sheaf.MediumID]bool{}, shares: map[sheaf.ShareID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{},
+		documents: map[sheaf.DocumentID]bool{}, media: map[sheaf.MediumID]bool{}, shares: map[sheaf.ShareID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{}, proposals: map[sheaf.ProposalID]bool{},
 		folderOf: map[string]sheaf.FolderID{}, projectOf: map[string]sheaf.ProjectID{},
 		documentOf: map[string]sheaf.DocumentID{}, places: map[sheaf.DocumentID]importedPlace{}}
 }
@@ -64,7 +68,7 @@ func newImporting(ws sheaf.Workspace, now time.Time) *importing {
 // nextBatch discards what the last batch was to save, and keeps which records were accepted.
 func (im *importing) nextBatch() {
 	im.out, im.created, im.newFolders, im.newBrandings, im.newProjects = Imported{}, nil, nil, nil, nil
-	im.newDocuments, im.newVersions, im.newTexts, im.newShares = nil, nil, nil, nil
+	im.newDocuments, im.newVersions, im.newTexts, im.newShares, im.newProposals = nil, nil, nil, nil, nil
 }
 
 // judge accepts the records in order, or returns a *RecordError for the first that is refused. A
@@ -86,6 +90,10 @@ func (im *importing) judge(r *store.Reader, batch []ImportRecord) error {
 			err = im.acceptDocument(r, record)
 		case record.Version != nil:
 			err = im.acceptVersion(r, record)
+		case record.Proposal != nil:
+			err = im.acceptProposal(record)
+		case record.OfProposal():
+			err = im.acceptPart(record)
 		case record.Medium != nil:
 			err = im.acceptMedium(record)
 		case record.Share != nil:
@@ -95,6 +103,11 @@ func (im *importing) judge(r *store.Reader, batch []ImportRecord) error {
 		}
 		if err != nil {
 			return &RecordError{i, err}
+		}
+	}
+	for _, p := range im.newProposals {
+		if len(p.missing) > 0 {
+			return fmt.Errorf("proposal %s lacks %d of its texts", p.ID, len(p.missing)) // the reader of the file has checked it
 		}
 	}
 	return nil
@@ -108,6 +121,7 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 	var documents []sheaf.DocumentID
 	var shares []sheaf.ShareID
 	var media []sheaf.MediumID
+	var proposals []sheaf.ProposalID
 	for _, b := range batch {
 		switch {
 		case b.Folder != nil:
@@ -123,6 +137,8 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 			documents = append(documents, sheaf.DocumentID(b.ID))
 			documents = appendID(documents, b.Document.ParentID)
 			projects = appendID(projects, b.Document.ProjectID)
+		case b.Proposal != nil:
+			proposals = append(proposals, sheaf.ProposalID(b.ID))
 		case b.Medium != nil:
 			media = append(media, sheaf.MediumID(b.ID))
 			documents = appendID(documents, b.Medium.DocumentID)
@@ -147,6 +163,9 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 		return err
 	}
 	if err := learn(im.media, im.ws.ID, media, r.KnownMedia); err != nil {
+		return err
+	}
+	if err := learn(im.proposals, im.ws.ID, proposals, r.KnownProposals); err != nil {
 		return err
 	}
 	if err := learn(im.shares, im.ws.ID, shares, r.KnownShares); err != nil {

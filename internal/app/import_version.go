@@ -15,16 +15,19 @@ type ImportVersion struct {
 	UserID         *sheaf.UserID
 	KeyID          *sheaf.KeyID
 	CreatedAt      *time.Time // nil: when the document was last changed
-	Restored       *int64     // number of an earlier version that it restored; nil: none
+	ProposalID     *sheaf.ProposalID
+	Restored       *int64 // number of an earlier version that it restored; nil: none
 }
 
-// Content returns the text of a document or version. Other records have none.
+// Content returns the text of a document, a version or a proposal. Other records have none.
 func (r ImportRecord) Content() string {
 	switch {
 	case r.Document != nil:
 		return r.Document.Content.Value
 	case r.Version != nil:
 		return r.Version.Content.Value
+	case r.ProposalText != nil:
+		return *r.ProposalText
 	}
 	return ""
 }
@@ -41,7 +44,7 @@ func (r ImportRecord) present(owner sheaf.UserID, created, updated time.Time) sh
 	case v.CreatedAt != nil:
 		updated = v.CreatedAt.Truncate(time.Millisecond)
 	}
-	return sheaf.Version{Number: v.Number, UserID: v.UserID, KeyID: v.KeyID, CreatedAt: updated, Restored: v.Restored}
+	return sheaf.Version{Number: v.Number, UserID: v.UserID, KeyID: v.KeyID, ProposalID: v.ProposalID, CreatedAt: updated, Restored: v.Restored}
 }
 
 // checkVersion refuses numbers that no version can have, and times in the future.
@@ -108,7 +111,7 @@ func (im *importing) acceptVersion(r *store.Reader, record ImportRecord) error {
 	im.out.Added.Versions++
 	created, _ := record.times(im.now)
 	im.newVersions = append(im.newVersions, store.NewVersion{Document: id, Version: sheaf.Version{Number: v.Number, Title: v.Title.Value,
-		ContentBytes: record.text.Bytes(), ContentSHA256: record.text.SHA256(), UserID: v.UserID, KeyID: v.KeyID, CreatedAt: created, Restored: v.Restored}})
+		ContentBytes: record.text.Bytes(), ContentSHA256: record.text.SHA256(), UserID: v.UserID, KeyID: v.KeyID, ProposalID: v.ProposalID, CreatedAt: created, Restored: v.Restored}})
 	return nil
 }
 

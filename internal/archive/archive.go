@@ -6,6 +6,9 @@
 //	{"kind":"project","id":…}
 //	{"kind":"document","id":…}        with its present text
 //	{"kind":"version","document_id":…} its past versions, newest first, without a gap
+//	{"kind":"proposal","id":…}
+//	{"kind":"proposal_text","proposal_id":…} its texts
+//	{"kind":"comment","proposal_id":…} what people say about it
 //	{"kind":"medium","id":…}
 //	{"kind":"bytes","base64":…}       its bytes, in as many lines as they need
 //	{"kind":"branding","id":…}
@@ -30,6 +33,9 @@ const (
 	kindProject      = "project"
 	kindDocument     = "document"
 	kindVersion      = "version"
+	kindProposal     = "proposal"
+	kindText         = "proposal_text"
+	kindComment      = "comment"
 	kindMedium       = "medium"
 	kindBytes        = "bytes"
 	kindShare        = "share"

@@ -51,12 +51,16 @@ func (im *Import) Check(op app.Operator) error {
 	last := ""
 	var past history
 	var file filling
+	var of parts
 	tree := forest{}
 	lines, err := im.each(func(number int, line line) error {
 		if last == kindEnd {
 			return errors.New("follows the end: one file is one export")
 		}
 		if err := file.line(number, &line); err != nil {
+			return err
+		}
+		if err := of.line(number, &line); err != nil {
 			return err
 		}
 		if last = line.kind; last == kindEnd {
@@ -88,6 +92,9 @@ func (im *Import) checkLine(number int, line line) error {
 			return errors.New("is in the middle of a medium: begin with the medium's own line above it")
 		}
 		return nil
+	}
+	if line.record.OfProposal() && number == im.FromLine {
+		return errors.New("is in the middle of a proposal: begin with the proposal's own line above it")
 	}
 	im.HasSubscriptions = im.HasSubscriptions || line.kind == kindSubscription
 	im.HasShares = im.HasShares || line.kind == kindShare
@@ -289,11 +296,16 @@ type batch struct {
 	records []app.ImportRecord
 	text    int // bytes of the texts in the batch
 	first   int // the number of its first line; the others follow it
+	parts   int // texts and comments of proposals
 	kind    string
 }
 
+// full reports whether the next line belongs into another transaction. The parts of a proposal go with it.
 func (b *batch) full(next line) bool {
-	return len(b.records) == app.MaxImport || b.text >= app.MaxImportText ||
+	if next.record.OfProposal() {
+		return false
+	}
+	return len(b.records)-b.parts == app.MaxImport || b.text >= app.MaxImportText ||
 		len(b.records) > 0 && (next.kind == kindSubscription) != (b.kind == kindSubscription)
 }
 
@@ -305,6 +317,9 @@ func (b *batch) add(number int, line line) {
 	b.kind = line.kind
 	b.records = append(b.records, line.record)
 	b.text += len(line.record.Content())
+	if line.record.OfProposal() {
+		b.parts++
+	}
 }
 
 // flush imports the batch and empties it.
@@ -325,7 +340,7 @@ func (im *Import) flush(ctx context.Context, b *batch) error {
 		im.Progress(im.Reached)
 	}
 	clear(b.records) // their texts are not held on to
-	b.records, b.text = b.records[:0], 0
+	b.records, b.text, b.parts = b.records[:0], 0, 0
 	if im.Rest != nil && im.rehearsal == nil {
 		im.Rest(ctx, im.Now().Sub(began))
 	}

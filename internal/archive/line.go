@@ -67,8 +67,12 @@ var kindFields = map[string][]string{
 	kindProject: {"id", "name", "description", "icon", "color", "folder_id", "sort_order", "visibility", "external_id", "url", "metadata", "review",
 		"created_at", "updated_at"},
 	kindDocument: {"id", "title", "description", "project_id", "parent_id", "sort_order", "external_id", "url", "metadata",
-		"content", "version", "version_user_id", "version_key_id", "version_created_at", "restored_version", "created_at", "updated_at"},
-	kindVersion:      {"document_id", "version", "title", "content", "user_id", "key_id", "created_at", "restored_version"},
+		"content", "version", "version_user_id", "version_key_id", "version_proposal_id", "version_created_at", "restored_version", "created_at", "updated_at"},
+	kindVersion: {"document_id", "version", "title", "content", "user_id", "key_id", "proposal_id", "created_at", "restored_version"},
+	kindProposal: {"id", "title", "message", "state", "revision", "changes", "people", "user_id", "key_id", "note", "created_at", "updated_at",
+		"decided_at", "decided_by"},
+	kindText:         {"proposal_id", "content"},
+	kindComment:      {"proposal_id", "number", "change", "body", "user_id", "key_id", "created_at", "updated_at"},
 	kindMedium:       {"id", "filename", "document_id", "bytes", "sha256", "created_at"},
 	kindBytes:        {"base64"},
 	kindShare:        {"id", "resource_type", "resource_id", "has_password", "expires_at", "branding_id", "listed", "created_at", "updated_at"},
@@ -112,7 +116,7 @@ func lineError(err error) error {
 func knownFields(kind string, names []string) error {
 	may, ok := kindFields[kind]
 	if !ok {
-		return fmt.Errorf("kind %q is unknown: it is folder, project, document, version, medium, bytes, branding, share or subscription", sheaf.Clip(kind))
+		return fmt.Errorf("kind %q is unknown: it is folder, project, document, version, proposal, proposal_text, comment, medium, bytes, branding, share or subscription", sheaf.Clip(kind))
 	}
 	for _, name := range names {
 		if name != "kind" && !slices.Contains(may, name) {
@@ -161,6 +165,12 @@ func (out *line) read(f *strict.Fields) {
 	case kindVersion:
 		out.record = readVersion(f)
 		return
+	case kindText:
+		out.record = readText(f)
+		return
+	case kindComment:
+		out.record = readComment(f)
+		return
 	case kindBytes:
 		out.bytes = readBytes(f)
 		return
@@ -185,6 +195,8 @@ func (out *line) read(f *strict.Fields) {
 		r.Document = &sheaf.DocumentChange{Title: f.Text("title"), Description: f.Text("description"), Content: f.Text("content"),
 			ProjectID: referenceTo[sheaf.ProjectID](f, "project_id"), ParentID: referenceTo[sheaf.DocumentID](f, "parent_id"),
 			SortOrder: f.Int("sort_order", -sheaf.MaxNumber, sheaf.MaxNumber), ExternalID: f.Text("external_id"), URL: f.Text("url"), Metadata: metadata(f)}
+	case kindProposal:
+		r.Proposal = readProposal(f)
 	case kindMedium:
 		r.Medium = readMedium(f)
 	case kindShare:

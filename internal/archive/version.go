@@ -28,6 +28,9 @@ func documentFields(d *sheaf.Document, v *sheaf.VersionText) sheaf.RecordFunc {
 		o.Int("version", d.Version)
 		o.OptText("version_user_id", (*string)(v.UserID))
 		o.OptText("version_key_id", (*string)(v.KeyID))
+		if v.ProposalID != nil {
+			o.Text("version_proposal_id", string(*v.ProposalID))
+		}
 		o.Time("version_created_at", v.CreatedAt)
 		o.OptInt("restored_version", v.Restored)
 		o.Time("created_at", d.CreatedAt)
@@ -44,6 +47,9 @@ func versionFields(of sheaf.DocumentID, v *sheaf.VersionText) sheaf.RecordFunc {
 		o.Text("content", v.Content)
 		o.OptText("user_id", (*string)(v.UserID))
 		o.OptText("key_id", (*string)(v.KeyID))
+		if v.ProposalID != nil {
+			o.Text("proposal_id", string(*v.ProposalID))
+		}
 		o.Time("created_at", v.CreatedAt)
 		o.OptInt("restored_version", v.Restored)
 	}
@@ -54,10 +60,11 @@ func versionFields(of sheaf.DocumentID, v *sheaf.VersionText) sheaf.RecordFunc {
 func readPresent(f *strict.Fields) *app.ImportVersion {
 	number := f.Int("version", 1, sheaf.MaxNumber)
 	v := app.ImportVersion{Number: number.Value, UserID: referenceTo[sheaf.UserID](f, "version_user_id").Pointer(),
-		KeyID: referenceTo[sheaf.KeyID](f, "version_key_id").Pointer(), CreatedAt: f.Time("version_created_at").Pointer(), Restored: readRestored(f)}
+		KeyID: referenceTo[sheaf.KeyID](f, "version_key_id").Pointer(), ProposalID: referenceTo[sheaf.ProposalID](f, "version_proposal_id").Pointer(),
+		CreatedAt: f.Time("version_created_at").Pointer(), Restored: readRestored(f)}
 	if !number.Given() {
-		if v.UserID != nil || v.KeyID != nil || v.CreatedAt != nil || v.Restored != nil {
-			f.Refuse(errors.New("version is required if version_user_id, version_key_id, version_created_at or restored_version is given: add it"))
+		if v.UserID != nil || v.KeyID != nil || v.ProposalID != nil || v.CreatedAt != nil || v.Restored != nil {
+			f.Refuse(errors.New("version is required if version_user_id, version_key_id, version_proposal_id, version_created_at or restored_version is given: add it"))
 		}
 		return nil
 	}
@@ -78,7 +85,8 @@ func readVersion(f *strict.Fields) app.ImportRecord {
 	}
 	return app.ImportRecord{ID: referenceTo[string](f, "document_id").Value, CreatedAt: created.Pointer(), Version: &app.ImportVersion{
 		Number: number.Value, Title: f.Text("title"), Content: f.Text("content"),
-		UserID: referenceTo[sheaf.UserID](f, "user_id").Pointer(), KeyID: referenceTo[sheaf.KeyID](f, "key_id").Pointer(), Restored: readRestored(f)}}
+		UserID: referenceTo[sheaf.UserID](f, "user_id").Pointer(), KeyID: referenceTo[sheaf.KeyID](f, "key_id").Pointer(),
+		ProposalID: referenceTo[sheaf.ProposalID](f, "proposal_id").Pointer(), Restored: readRestored(f)}}
 }
 
 // history checks that the versions of a document follow it, newest first, without a gap.

@@ -64,7 +64,7 @@ func Write(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, out io.Wr
 type writer struct {
 	out    *bufio.Writer
 	count  Count
-	pieces int64 // lines of bytes
+	pieces int64 // lines of bytes, and parts of proposals
 	line   []byte
 }
 
@@ -81,6 +81,9 @@ func (w *writer) write(to io.Writer, kind string, r sheaf.RecordFunc) error {
 // record writes the line of a record and counts it.
 func (w *writer) record(to io.Writer, e app.Exported) error {
 	kind, fields := lineOf(e, &w.count)
+	if kind == kindText || kind == kindComment {
+		w.pieces++
+	}
 	return w.write(to, kind, fields)
 }
 
@@ -170,6 +173,13 @@ func lineOf(e app.Exported, count *Count) (kind string, r sheaf.RecordFunc) {
 	case e.Version != nil:
 		count.Versions++
 		return kindVersion, versionFields(e.VersionOf, e.Version)
+	case e.Proposal != nil:
+		count.Proposals++
+		return kindProposal, proposalFields(e.Proposal)
+	case e.Text != nil:
+		return kindText, textFields(e.TextOf, *e.Text)
+	case e.Comment != nil:
+		return kindComment, commentFields(e.Comment)
 	case e.Medium != nil:
 		count.Media++
 		return kindMedium, mediumFields(e.Medium)

@@ -24,7 +24,7 @@ func fileError(path string, err error) error {
 
 // markdownDocument returns the fields of a document that comparing and the layout need.
 func markdownDocument(d client.Document) markdown.Document {
-	return markdown.Document{ID: d.ID, ExternalID: or(d.ExternalID, ""), ProjectID: or(d.ProjectID, ""), ParentID: or(d.ParentID, ""), SortOrder: d.SortOrder, SHA256: d.ContentSHA256,
+	return markdown.Document{ID: d.ID, ExternalID: or(d.ExternalID, ""), ProjectID: or(d.ProjectID, ""), ParentID: or(d.ParentID, ""), SortOrder: d.SortOrder, SHA256: d.ContentSHA256, Version: d.Version,
 		Page: markdown.Page{Title: d.Title, Description: or(d.Description, ""), URL: or(d.URL, ""), Metadata: d.Metadata}}
 }
 

@@ -17,6 +17,7 @@ type importMarkdown struct {
 	AsProject bool   `name:"as-project" help:"Import everything into one project: each subfolder becomes a document, with its files below it."`
 	Into      string `placeholder:"ID|NAME" complete:"folders" help:"Folder below which new folders and projects are made; without it, the root level."`
 	Prune     bool   `help:"Move documents of this source whose file is gone to the trash."`
+	Propose   bool   `help:"Change no document: make one proposal of what differs, or update the open one of this source."`
 	DryRun    bool   `name:"dry-run" help:"Change nothing; print what would be done."`
 }
 
@@ -64,6 +65,8 @@ type importReport struct {
 	LinksKept  []string     `json:"links_kept,omitempty"` // files whose text would be too long with ids
 	MDX        int          `json:"mdx"`                  // files whose JSX is shown as text
 	Links      int          `json:"links"`
+	Proposal   string       `json:"proposal,omitempty"`  // id of the open proposal, with Propose
+	Withdrawn  string       `json:"withdrawn,omitempty"` // id of a proposal that has nothing left to change
 	Plan       []importStep `json:"plan,omitempty"`
 }
 
@@ -113,6 +116,9 @@ func (c *importMarkdown) apply(ctx context.Context, api *client.Client, lib *mar
 		report.Gone, plan.Trash = len(plan.Trash)+plan.Kept, nil
 	}
 	m := newImporter(api, lib, have, known, below)
+	if c.Propose && !c.DryRun {
+		return report, m.propose(ctx, plan, report)
+	}
 	if !c.DryRun {
 		return report, m.run(ctx, plan)
 	}
@@ -227,10 +233,16 @@ func (r *importReport) text() string {
 		}))
 	}
 	words := []string{"created %d", "updated %d", "put %d into the trash", "%d unchanged", "uploaded %d"}
-	if r.DryRun {
+	if r.DryRun || r.Proposal != "" {
 		words = []string{"%d to create", "%d to update", "%d to put into the trash", "%d unchanged", "%d to upload"}
 	}
 	fmt.Fprintln(&b, sentence(r.Uploaded, words[4], r.Created, words[0], r.Updated, words[1], r.Trashed, words[2], r.Unchanged, words[3]))
+	if r.Proposal != "" {
+		fmt.Fprintf(&b, "proposal %s waits for a decision\n", r.Proposal)
+	}
+	if r.Withdrawn != "" {
+		fmt.Fprintf(&b, "withdrew proposal %s: nothing differs any more\n", r.Withdrawn)
+	}
 	if r.Gone > 0 {
 		fmt.Fprintf(&b, "%s without a file: not deleted. --prune moves such documents to the trash, unless a document below them stays\n", counted(r.Gone, "document"))
 	}

@@ -62,6 +62,9 @@ var (
 	shares = noun{"share", "shares", "shares list", func(ctx context.Context, api *client.Client, _ string) iter.Seq2[Known, error] {
 		return known(api.Shares.All(ctx, client.ShareFilter{}), func(v client.Share) Known { return Known{v.ID, v.URL} })
 	}}
+	proposals = noun{"proposal", "proposals", "proposals list", func(ctx context.Context, api *client.Client, _ string) iter.Seq2[Known, error] {
+		return known(api.Proposals.All(ctx, client.ProposalFilter{State: "open"}), func(v client.Proposal) Known { return Known{v.ID, v.Title} })
+	}}
 	keys = noun{"key", "keys", "keys list", func(ctx context.Context, api *client.Client, _ string) iter.Seq2[Known, error] {
 		return known(api.Keys.All(ctx, client.Paging{}), func(v client.Key) Known { return Known{v.ID, v.Name} })
 	}}

@@ -12,7 +12,7 @@ const maxSuggested = 100
 // suggested has the kinds of records whose names a shell completes, by the word in the tag of an
 // argument or a flag.
 var suggested = map[string]noun{"projects": projects, "folders": folders, "brandings": brandings, "documents": documents, "trashed": trashed,
-	"media": media, "shareable": shareable, "shares": shares, "webhooks": webhooks, "keys": keys}
+	"media": media, "shareable": shareable, "shares": shares, "proposals": proposals, "webhooks": webhooks, "keys": keys}
 
 // Suggest returns records of a kind whose names may begin with text, for a shell to complete. It
 // reads them from the server of the flags, the environment or the profile, without retries and

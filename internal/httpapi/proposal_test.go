@@ -479,3 +479,20 @@ func TestProposal_Comments(t *testing.T) {
 		author.DELETE(path+"/1").WantError(t, 409, "CONFLICT")
 	})
 }
+
+// D175: a field that an edit does not name stays as it is, metadata too.
+func TestProposal_LeavesOtherFieldsAlone(t *testing.T) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
+		_, author, editor := reviewers(a)
+		id := editor.POST(documents, fields{"title": "Page", "content": "a\n", "description": "d", "url": "https://a.example", "external_id": "e", "metadata": fields{"k": "v"}}).Want(t, 201).Text(t, "id")
+		p := propose(author, edit(id, 1, "b")).Want(t, 201)
+		if change := p.JSON["changes"].([]any)[0].(map[string]any); len(change) != 5 {
+			t.Errorf("the change is shown as %v", change)
+		}
+		accept(t, editor, p.Text(t, "id")).Want(t, 200)
+		d := editor.GET(documents+"/"+id).Want(t, 200).JSON
+		if d["description"] != "d" || d["url"] != "https://a.example" || d["external_id"] != "e" || fmt.Sprint(d["metadata"]) != "map[k:v]" || d["content"] != "b\n" {
+			t.Errorf("the document is %v", d)
+		}
+	})
+}

@@ -17,6 +17,7 @@ type Document struct {
 	SortOrder                 int64
 	Page                             // without Content
 	SHA256                    string // hash of the content, in hexadecimal digits
+	Version                   int64  // of title and text
 }
 
 // Change is an entry whose document differs. Document is empty if there is none yet.

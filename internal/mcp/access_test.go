@@ -24,15 +24,18 @@ func TestAccess_AnotherWorkspaceIsNotThere(t *testing.T) {
 		project := theirs.id("create_project", args{"name": canary, "description": canary, "folder_id": folder})
 		document := theirs.id("create_document", args{"title": canary, "content": canary, "project_id": project})
 		share := theirs.id("share_document", args{"document_id": document})
+		proposal := theirs.id("propose_changes", args{"title": canary, "message": canary, "changes": []args{{"op": "edit", "document_id": document, "content": canary}}})
+		theirs.do("comment_proposal", args{"proposal_id": proposal, "body": canary})
 		changed := theirs.do("list_changes", args{})["next_after"]
 		ids := map[string]any{"document_id": document, "project_id": project, "folder_id": folder, "parent_id": document, "before_id": document, "after_id": document,
-			"share_id": share, "resource_id": document, "after": changed}
+			"share_id": share, "proposal_id": proposal, "resource_id": document, "after": changed}
 		unknown := map[string]any{"after": "evt_" + unknownID}
 
 		w := a.Workspace(sheaf.Business)
 		g := connect(t, a, w.Key())
 		own := map[string]string{"document_id": g.id("create_document", args{"title": "own"}), "project_id": g.id("create_project", args{"name": "own"})}
 		g.wantNotThere(ids, unknown, own)
+		g.wantNotProposed(document, project, own["document_id"])
 		if got := g.do("find", args{"query": canary}); got["total"] != 0.0 {
 			t.Errorf("found %v", got)
 		}
@@ -58,6 +61,7 @@ func TestRestriction_OutsideIsNotThere(t *testing.T) {
 		all.do("delete_document", args{"document_id": trashed})
 		loose := all.id("create_document", args{"title": canary, "content": canary})
 		share := all.id("share_document", args{"document_id": document})
+		proposal := all.id("propose_changes", args{"title": canary, "message": canary, "changes": []args{{"op": "edit", "document_id": document, "content": canary}}})
 		changed := all.do("list_changes", args{})["next_after"]
 		inside := all.id("create_folder", args{"name": "inside"})
 		own := map[string]string{"folder_id": inside, "project_id": all.id("create_project", args{"name": "own", "folder_id": inside})}
@@ -72,7 +76,8 @@ func TestRestriction_OutsideIsNotThere(t *testing.T) {
 		g := connect(t, a, made.Text(t, "key"))
 		for _, outside := range []string{document, trashed, loose} {
 			g.wantNotThere(map[string]any{"document_id": outside, "project_id": project, "folder_id": folder, "parent_id": outside, "before_id": outside,
-				"after_id": outside, "share_id": share, "resource_id": outside, "after": changed}, map[string]any{"after": "evt_" + unknownID}, own)
+				"after_id": outside, "share_id": share, "proposal_id": proposal, "resource_id": outside, "after": changed}, map[string]any{"after": "evt_" + unknownID}, own)
+			g.wantNotProposed(outside, project, own["document_id"])
 		}
 		for _, tool := range listTools(t, g) { // and with nothing but what must be sent
 			g.ask(tool, "", nil, own, map[string]any{"query": canary[:5], "title": "t", "name": "n", "content": "c", "revision": 1})
@@ -94,7 +99,7 @@ func TestRestriction_OutsideIsNotThere(t *testing.T) {
 // agent may use for the other arguments.
 func (g *agent) wantNotThere(ids, unknown map[string]any, own map[string]string) {
 	g.t.Helper()
-	others := map[string]any{"query": canary, "title": "t", "name": "n", "content": "c", "append": "x", "revision": 1}
+	others := map[string]any{"query": canary, "title": "t", "name": "n", "content": "c", "append": "x", "revision": 1, "body": "b", "changes": []args{{"op": "create", "title": "t"}}}
 	for _, tool := range listTools(g.t, g) {
 		for name := range propertiesOf(g.t, tool) {
 			id := ids[name]
@@ -113,6 +118,29 @@ func (g *agent) wantNotThere(ids, unknown map[string]any, own map[string]string)
 				g.t.Errorf("%s with another's %s answers %s, and with one that is not there %s", tool.Name, name, got, want)
 			}
 		}
+	}
+}
+
+// wantNotProposed proposes changes that name the document or the project, and wants the answer that unknown ids get.
+func (g *agent) wantNotProposed(document, project, own string) {
+	g.t.Helper()
+	answer := func(document, project string) (all []string) {
+		for _, change := range []args{
+			{"op": "edit", "document_id": document, "content": "c"}, {"op": "edit", "document_id": document, "base_version": 1, "append": "x"},
+			{"op": "delete", "document_id": document, "base_version": 1}, {"op": "restore", "document_id": document}, {"op": "move", "document_id": document, "project_id": "none"},
+			{"op": "create", "title": "t", "project_id": project}, {"op": "create", "title": "t", "parent_id": document},
+			{"op": "move", "document_id": own, "before_id": document}, {"op": "move", "document_id": own, "project_id": project},
+		} {
+			facts, _, refused := g.try("propose_changes", args{"title": "t", "changes": []args{change}})
+			if !refused {
+				g.t.Errorf("proposed %v", change)
+			}
+			all = append(all, fmt.Sprint(facts))
+		}
+		return all
+	}
+	if got, want := answer(document, project), answer(unknownID, unknownID); strings.ReplaceAll(strings.ReplaceAll(fmt.Sprint(got), document, "%"), project, "%") != strings.ReplaceAll(fmt.Sprint(want), unknownID, "%") {
+		g.t.Errorf("proposing with another's ids answers %q, and with unknown ones %q", got, want)
 	}
 }
 

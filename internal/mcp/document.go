@@ -98,6 +98,9 @@ func readDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	}
 	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) {
 		documentFields(&d.Document, o)
+		if c.Caller.May(sheaf.ProposalsWrite) {
+			o.Int("version", d.Version)
+		}
 		if len(above) > 0 {
 			o.Texts("path", above)
 		}

@@ -50,6 +50,9 @@ func (t *tool) annotations() *sdk.ToolAnnotations {
 func (t *tool) authorize(c app.Caller) error {
 	for _, s := range t.need {
 		if err := c.Authorize(s); err != nil {
+			if s == sheaf.DocumentsWrite && c.May(sheaf.ProposalsWrite) {
+				err = sheaf.Forbiddenf("this key lacks the scope %s: propose the change with propose_changes, and a person decides", s)
+			}
 			return err
 		}
 	}

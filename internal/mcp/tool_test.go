@@ -33,6 +33,11 @@ move_project: projects:write, sets
 delete_project: projects:write, destructive
 list_folders: projects:read, reads
 create_folder: projects:write, adds
+propose_changes: proposals:write, adds
+list_proposals: proposals:read, reads
+read_proposal: proposals:read, reads
+comment_proposal: proposals:write, adds
+withdraw_proposal: proposals:write, destructive
 list_changes: events:read, reads
 list_shares: shares:read, reads
 share_document: shares:write and documents:read and media:read, adds, open
@@ -217,6 +222,7 @@ func TestTools_DoTheirWork(t *testing.T) {
 		api.GET("/api/v1/documents/"+document).WantError(t, 404, "NOT_FOUND")
 		g.do("restore_document", args{"document_id": document})
 		api.GET("/api/v1/documents/"+document).Want(t, 200)
+		g.proposes(api, project)
 		g.do("delete_project", args{"project_id": project})
 		api.GET("/api/v1/projects/"+project).WantError(t, 404, "NOT_FOUND")
 		changed := items(g.do("list_changes", args{"resource_id": document, "limit": 2}))
@@ -232,6 +238,88 @@ func TestTools_DoTheirWork(t *testing.T) {
 			}
 		}
 	}, withMCP)
+}
+
+// proposes makes a proposal in the project by tools, and accepts it by the API.
+func (g *agent) proposes(api *apitest.Client, project string) {
+	g.t.Helper()
+	document := g.id("create_document", args{"title": "Lamp", "content": "Wait.\nLook.\nPress the button.\nGo.\n", "project_id": project})
+	gone := g.id("create_document", args{"title": "Old", "project_id": project})
+	facts, _, _ := g.try("read_document", args{"document_id": document})
+	p := g.do("propose_changes", args{"title": "Say which", "message": "There are two.", "changes": []args{
+		{"op": "edit", "document_id": document, "base_version": facts["version"], "edits": []args{{"old": "the button", "new": "the green button"}}, "append": "End."},
+		{"op": "create", "title": "Buttons", "project_id": project, "content": "Green."},
+		{"op": "create", "title": "Green", "project_id": project, "parent_id": "$1"},
+		{"op": "delete", "document_id": gone},
+	}})
+	id := p["id"].(string)
+	if text, _ := g.read(document); text != "Wait.\nLook.\nPress the button.\nGo.\n" || p["state"] != "open" || p["changes"] != 4.0 {
+		g.t.Errorf("proposed %v, and the text is %q", p, text)
+	}
+	g.do("comment_proposal", args{"proposal_id": id, "body": "Please", "change": 0})
+	g.do("edit_document", args{"document_id": document, "edits": []args{{"old": "Wait.", "new": "Breathe."}}})
+	whole := g.do("read_proposal", args{"proposal_id": id})
+	comments := items(whole["comments"].(map[string]any))
+	if len(comments) != 1 || comments[0]["body"] != "Please" || len(whole["conflicts"].([]any)) != 0 {
+		g.t.Errorf("the proposal is %v", whole)
+	}
+	one, diff, _ := g.try("read_proposal", args{"proposal_id": id, "change": 0})
+	if one["diff"] != true || !strings.Contains(diff, "-Press the button.\n+Press the green button.\n") || strings.Contains(diff, "+Breathe") {
+		g.t.Errorf("the change is %v, %s", one, diff)
+	}
+	tag := api.GET("/api/v1/proposals/"+id).Want(g.t, 200).Header.Get("ETag")
+	api.POST("/api/v1/proposals/"+id+"/accept", nil, "If-Match: "+tag).Want(g.t, 200)
+	if text, _ := g.read(document); text != "Breathe.\nLook.\nPress the green button.\nGo.\nEnd." {
+		g.t.Errorf("accepted to %q", text)
+	}
+	other := g.id("propose_changes", args{"title": "Move", "changes": []args{{"op": "move", "document_id": document, "project_id": "none"}}})
+	if facts := g.do("withdraw_proposal", args{"proposal_id": other}); facts["state"] != "withdrawn" {
+		g.t.Errorf("withdrawn: %v", facts)
+	}
+	if list := items(g.do("list_proposals", args{"document_id": document})); len(list) != 2 || list[0]["id"] != other || list[1]["state"] != "accepted" {
+		g.t.Errorf("proposals %v", list)
+	}
+	if list := g.do("list_proposals", args{"state": "open", "project_id": project}); list["total"] != 0.0 {
+		g.t.Errorf("open proposals %v", list)
+	}
+}
+
+// D181: a key that may propose and not write is offered no tool that changes a text, and is told to propose when
+// it calls one. What it proposes wrongly is refused, and says how to do it.
+func TestTools_AKeyThatMayOnlyProposeIsToldTo(t *testing.T) {
+	t.Parallel()
+	a := apitest.SQLite(t, withMCP)
+	w := a.Workspace(sheaf.Business)
+	all := connect(t, a, w.Key())
+	id := all.id("create_document", args{"title": "Start", "content": "one two one"})
+	g := connect(t, a, w.Key(sheaf.ProposalsRead, sheaf.ProposalsWrite, sheaf.DocumentsRead))
+	for _, name := range []string{"create_document", "edit_document", "rewrite_document", "move_document", "delete_document", "restore_document"} {
+		if visible(t, g, name) {
+			t.Errorf("%s is shown to a key that may only propose", name)
+		}
+		g.fails(name, args{"document_id": id}, "FORBIDDEN", "lacks the scope documents:write", "propose_changes")
+	}
+	blind := connect(t, a, w.Key(sheaf.ProposalsRead, sheaf.ProposalsWrite))
+	blind.fails("propose_changes", args{"title": "t", "changes": []args{{"op": "edit", "document_id": id, "append": "x"}}}, "FORBIDDEN", "documents:read")
+	for want, change := range map[string]args{
+		"occurs":                  {"op": "edit", "document_id": id, "edits": []args{{"old": "one", "new": "three"}}},
+		"but not both":            {"op": "edit", "document_id": id, "append": "x", "content": "y"},
+		"has only 1 versions":     {"op": "edit", "document_id": id, "base_version": 2, "content": "y"},
+		"is not a field":          {"op": "edit", "document_id": id, "text": "y"},
+		"op must be":              {"op": "rewrite", "document_id": id},
+		"document_id is required": {"op": "delete"},
+	} {
+		code := "VALIDATION_ERROR"
+		if want == "occurs" {
+			code = "CONFLICT"
+		}
+		g.fails("propose_changes", args{"title": "t", "changes": []args{change}}, code, want)
+	}
+	g.fails("list_proposals", args{"state": "done"}, "VALIDATION_ERROR", "state")
+	g.id("propose_changes", args{"title": "t", "changes": []args{{"op": "edit", "document_id": id, "append": "three"}}})
+	if text, _ := g.read(id); text != "one two one" {
+		t.Errorf("the text is %q", text)
+	}
 }
 
 // D142: an agent follows what happened, from one answer to the next, and misses nothing.

@@ -12,6 +12,7 @@ import (
 const instructions = `Sheaf keeps documentation: documents in Markdown, grouped in projects, where they form a tree of at most five levels; folders (three levels) hold projects.
 Begin with find, or list_projects and list_documents; answers are short, and read_document gives a text part by part.
 Change a text with edit_document: it replaces passages that you copy exactly, and what others wrote elsewhere stays. Take rewrite_document only for a whole new text.
+If you have propose_changes and not edit_document, you cannot change a text: propose the change, and a person decides.
 If the document was changed after you read it, you get an error and nothing is changed: read it again and repeat your change on the current text.
 Deleted documents stay in the trash: restore_document brings them back. Everyone with the address that share_document or share_project returns can read it without an account.`
 
@@ -123,12 +124,44 @@ func allTools() []tool {
 				text("parent_id", "the folder it is in; left out: none"),
 			}},
 
+		{name: "propose_changes", title: "Propose changes", kind: adds, need: scopes(sheaf.ProposalsWrite), call: proposeChanges,
+			about: "Propose changes to documents, which a person accepts or rejects: all of them, or none. Nothing is changed until then. Give small changes with edits: what others write elsewhere in the text is kept.",
+			takes: []argument{
+				must(text("title", "what it is about; 1 to 200 characters")),
+				text("message", "why; Markdown for the person who decides"),
+				must(argument{name: "changes", about: "the changes, 1 to 100", schema: changesSchema}),
+			}},
+		{name: "list_proposals", title: "List proposals", kind: reads, need: scopes(sheaf.ProposalsRead), call: listProposals,
+			about: "List proposals of changes, newest first.",
+			takes: append([]argument{
+				choice("state", proposalStates, "only those in this state; left out: all"),
+				text("project_id", "only those that change this project or its documents"),
+				text("document_id", "only those that change this document"),
+			}, paging...)},
+		{name: "read_proposal", title: "Read a proposal", kind: reads, need: scopes(sheaf.ProposalsRead), call: readProposal,
+			about: "Read a proposal: its changes, its state, what hinders its acceptance, and the newest 50 comments. With change: one change, and the difference that it makes to the text.",
+			takes: []argument{
+				must(proposalID),
+				number("change", 0, sheaf.MaxProposed-1, "which change, from 0, to read with its difference"),
+				number("from_line", 1, maxLine, "of a difference: the first line to read, from 1; left out: 1"),
+				number("lines", 1, maxLines, "of a difference: how many lines to read; left out: 300"),
+			}},
+		{name: "comment_proposal", title: "Comment on a proposal", kind: adds, need: scopes(sheaf.ProposalsWrite), call: commentProposal,
+			about: "Comment on an open proposal.",
+			takes: []argument{
+				must(proposalID), must(text("body", "the comment, in Markdown; at most 10,000 characters")),
+				number("change", 0, sheaf.MaxProposed-1, "the change that it is about, from 0; left out: the whole proposal"),
+			}},
+		{name: "withdraw_proposal", title: "Withdraw a proposal", kind: removes, need: scopes(sheaf.ProposalsWrite), call: withdrawProposal,
+			about: "Withdraw an open proposal of your own user, for good.",
+			takes: []argument{must(proposalID)}},
+
 		{name: "list_changes", title: "List what changed", kind: reads, need: scopes(sheaf.EventsRead), call: listChanges,
 			about: "List what happened, oldest first, since a time or after a change that you know; without either, the newest first. To continue, call it again with after.",
 			takes: []argument{
 				text("since", "what happened at this time or later, such as 2026-11-15T10:00:00Z"),
 				text("after", "what happened after this change: the next_after of the previous answer, or the id of one, evt_…"),
-				text("resource_id", "only what happened to this document, project, folder or share"),
+				text("resource_id", "only what happened to this document, project, folder, share or proposal"),
 				number("limit", 1, maxPage, "how many; left out: 20"),
 			}},
 
@@ -170,6 +203,7 @@ const (
 // Arguments of several tools.
 var (
 	documentID = text("document_id", "the id of the document, from find or list_documents, or its address sheaf://document/<id>")
+	proposalID = text("proposal_id", "the id of the proposal, from list_proposals or from making it")
 	projectID  = text("project_id", "the id of the project, from find or list_projects")
 	revision   = number("revision", 1, maxOffset, "the revision that you read; if it was changed since, nothing is done and you get an error")
 	paging     = pagingOf(maxPage, usualPage)

@@ -27,6 +27,9 @@ func (o Opt[T]) Pointer() *T {
 	return &o.Value
 }
 
+// IsZero reports whether the field was not sent, whatever its value is. `omitzero` leaves it out.
+func (o Opt[T]) IsZero() bool { return !o.Set }
+
 // MarshalJSON returns the stored form of a field. A field that was not sent is left out by
 // `omitzero`.
 func (o Opt[T]) MarshalJSON() ([]byte, error) {

@@ -1,8 +1,11 @@
 package sheaf
 
 import (
+	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -227,6 +230,78 @@ func EncodeChanges(changes []ProposedChange) (string, error) {
 	}
 	b, err := json.Marshal(changes)
 	return string(b), err
+}
+
+// DecodeChanges is the inverse of EncodeChanges, for changes that another program wrote. It checks all
+// that does not depend on what is stored.
+func DecodeChanges(stored []byte) ([]ProposedChange, error) {
+	var changes []ProposedChange
+	d := json.NewDecoder(bytes.NewReader(stored))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&changes); err != nil {
+		return nil, InvalidField("changes", "changes cannot be read: they are an array as sheaf export writes it")
+	}
+	for i := range changes {
+		if err := changes[i].checkStored(); err != nil {
+			return nil, AtChange(i, err)
+		}
+	}
+	return changes, ProposalChange{Changes: Some(changes)}.Check()
+}
+
+// checkStored returns Invalid for an identifier or a hash that no proposal has.
+func (c *ProposedChange) checkStored() error {
+	ids := []string{string(c.DocumentID)}
+	for _, id := range []Opt[ProjectID]{c.Document.ProjectID, c.Move.ProjectID} {
+		ids = append(ids, string(id.Value))
+	}
+	for _, id := range []Opt[DocumentID]{c.Document.ParentID, c.Move.ParentID, c.Move.BeforeID, c.Move.AfterID} {
+		ids = append(ids, string(id.Value))
+	}
+	based := c.Op == ProposeEdit || c.Op == ProposeDelete
+	if c.Base == nil && based || c.Base != nil && !based {
+		return InvalidField("base", "base goes with edit and delete, and with no other op")
+	}
+	hashes := []string{}
+	if c.Base != nil {
+		hashes = append(hashes, c.Base.ContentSHA256)
+		for _, id := range c.Base.Below {
+			ids = append(ids, string(id))
+		}
+	}
+	if c.Document.Content.Given() {
+		hashes = append(hashes, c.ContentSHA256)
+	}
+	for _, id := range ids {
+		_, made := ParseMadeBy(id)
+		if parsed, ok := ParseUUID(id); id != "" && !made && (!ok || parsed != id) {
+			return Invalidf("%q is not a UUID such as 0198c0de-0000-7000-8000-000000000000, in lower case", Clip(id))
+		}
+	}
+	for _, h := range hashes {
+		if b, err := hex.DecodeString(h); err != nil || len(b) != 32 || strings.ToLower(h) != h {
+			return InvalidField("content_sha256", "content_sha256 must be 64 digits of a SHA-256, in lower case")
+		}
+	}
+	return nil
+}
+
+// TextHashes returns the hashes of the texts that a proposal with these changes has, without that of the
+// empty text.
+func TextHashes(changes []ProposedChange) map[string]bool {
+	named := map[string]bool{}
+	for i := range changes {
+		c := &changes[i]
+		if !c.Document.Content.Set {
+			continue
+		}
+		named[c.ContentSHA256] = true
+		if c.Base != nil {
+			named[c.Base.ContentSHA256] = true
+		}
+	}
+	delete(named, EmptySHA256)
+	return named
 }
 
 // ProposalChange is what a client sends to make or change a proposal.

@@ -147,3 +147,41 @@ ORDER BY number`
 func (r *Reader) EachShare(ws sheaf.WorkspaceID, each func(sheaf.Share) error) error {
 	return r.each(exportShares, func(w *row) error { return each(ScanShare(w)) }, ws)
 }
+
+const exportProposals = `
+SELECT ` + ProposalColumns + `
+FROM proposals
+WHERE ws = $1 AND number > $2
+ORDER BY number
+LIMIT $3`
+
+// EachProposal calls each for the workspace's proposals in the order of their creation. No statement is
+// open during a call, so each may read the texts and comments.
+func (r *Reader) EachProposal(ws sheaf.WorkspaceID, each func(sheaf.Proposal) error) error {
+	for last := int64(0); ; {
+		page, err := all(r, exportProposals, ScanProposal, ws, last, exportPage)
+		if err != nil {
+			return err
+		}
+		for _, p := range page {
+			if err := each(p); err != nil {
+				return err
+			}
+			last = p.Number
+		}
+		if len(page) < exportPage {
+			return nil
+		}
+	}
+}
+
+const exportComments = `
+SELECT ` + commentColumns + `
+FROM proposal_comments
+WHERE ws = $1 AND proposal_id = $2
+ORDER BY number`
+
+// EachComment calls each for the comments of a proposal, oldest first.
+func (r *Reader) EachComment(ws sheaf.WorkspaceID, id sheaf.ProposalID, each func(sheaf.Comment) error) error {
+	return r.each(exportComments, func(w *row) error { return each(scanComment(w)) }, ws, id)
+}

@@ -38,6 +38,7 @@ var (
 	// Deleted documents are included: they can be restored.
 	knownDocuments = newKnown("documents")
 	knownShares    = newKnown("shares")
+	knownProposals = newKnown("proposals")
 )
 
 func newKnown(table string) *engine.Bulk {
@@ -73,6 +74,11 @@ func (r *Reader) KnownMedia(ws sheaf.WorkspaceID, ids []sheaf.MediumID) (map[she
 // KnownShares reports which of the shares exist in the workspace.
 func (r *Reader) KnownShares(ws sheaf.WorkspaceID, ids []sheaf.ShareID) (map[sheaf.ShareID]bool, error) {
 	return known(r, knownShares, ws, ids)
+}
+
+// KnownProposals reports which of the proposals exist in the workspace.
+func (r *Reader) KnownProposals(ws sheaf.WorkspaceID, ids []sheaf.ProposalID) (map[sheaf.ProposalID]bool, error) {
+	return known(r, knownProposals, ws, ids)
 }
 
 var (

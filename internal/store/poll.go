@@ -104,13 +104,20 @@ type Upkeep struct {
 	Numbers   int64 // number of records ever created
 	OldLog    bool  // its log begins before the time of UpkeepAfter
 	OldTrash  bool  // it has a document that was deleted before the time of UpkeepAfter
+	// OldProposals: it has a proposal that was decided before the time of UpkeepAfter.
+	OldProposals bool
 }
 
-// upkeepAfter reads the first event of each workspace, and whether it has an old deleted document.
+// Old says from before which times something is old. The zero value means: nothing is.
+type Old struct{ Log, Trash, Proposals time.Time }
+
+// upkeepAfter reads the first event of each workspace, and whether it has an old deleted document or
+// an old decided proposal.
 const upkeepAfter = `
 SELECT w.ws, w.id, w.last_number,
   CASE WHEN (SELECT e.at FROM events e WHERE e.ws = w.ws ORDER BY e.number LIMIT 1) < $3 THEN 1 ELSE 0 END,
-  CASE WHEN EXISTS (SELECT 1 FROM documents d WHERE d.ws = w.ws AND d.deleted_at <= $4) THEN 1 ELSE 0 END
+  CASE WHEN EXISTS (SELECT 1 FROM documents d WHERE d.ws = w.ws AND d.deleted_at <= $4) THEN 1 ELSE 0 END,
+  CASE WHEN EXISTS (SELECT 1 FROM proposals p WHERE p.ws = w.ws AND p.decided_at < $5) THEN 1 ELSE 0 END
 FROM workspaces w
 WHERE w.ws > $1 AND w.deleted_at = 0
 ORDER BY w.ws
@@ -118,11 +125,11 @@ LIMIT $2`
 
 // UpkeepAfter returns the next `most` workspaces of a round, and where the round continues; after
 // the last workspace, at the beginning.
-func (r *Reader) UpkeepAfter(after Round, most int, oldLog, oldTrash time.Time) (found []Upkeep, next Round, err error) {
+func (r *Reader) UpkeepAfter(after Round, most int, old Old) (found []Upkeep, next Round, err error) {
 	err = r.query(upkeepAfter, func(w *row) {
 		next.ws = w.Int()
-		found = append(found, Upkeep{readID[sheaf.WorkspaceID](w), w.Int(), w.Bool(), w.Bool()})
-	}, after.ws, most, oldLog, oldTrash)
+		found = append(found, Upkeep{readID[sheaf.WorkspaceID](w), w.Int(), w.Bool(), w.Bool(), w.Bool()})
+	}, after.ws, most, old.Log, old.Trash, old.Proposals)
 	if len(found) < most {
 		next = Round{}
 	}

@@ -171,7 +171,7 @@ var insertTargets = engine.NewBulkInsert("proposal_targets", "ws int", "number i
 
 // SetTargets replaces what the proposal names.
 func (tx *Tx) SetTargets(ws sheaf.WorkspaceID, number int64, t Targets) error {
-	if err := tx.exec(`DELETE FROM proposal_targets WHERE ws = $1 AND number = $2`, ws, number); err != nil {
+	if err := tx.exec(deleteTargets, ws, number); err != nil {
 		return fmt.Errorf("delete the targets of proposal %d: %w", number, err)
 	}
 	var rows [][]any

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -272,4 +273,69 @@ func (tx *Tx) DeleteTrash(w *sheaf.Workspace, end TrashEnd, most int, first func
 		bytes += gone.Bytes
 	}
 	return int64(len(ids)), nil
+}
+
+const (
+	longestDecided = `
+SELECT id, number
+FROM proposals
+WHERE ws = $1 AND decided_at < $2
+ORDER BY decided_at
+LIMIT $3`
+
+	deleteComments = `
+DELETE FROM proposal_comments
+WHERE ws = $1 AND proposal_id = $2
+RETURNING octet_length(body)`
+
+	deleteTargets = `
+DELETE FROM proposal_targets
+WHERE ws = $1 AND number = $2`
+
+	deleteProposal = `
+DELETE FROM proposals
+WHERE ws = $1 AND id = $2 AND decided_at IS NOT NULL`
+)
+
+// DeleteProposals deletes up to `most` proposals of a workspace that were decided before `before`, with
+// their texts and comments, and returns how many: fewer than `most` means none are left. If they have
+// much text, it deletes fewer, at least one, and returns `most`. Versions keep the id of the proposal
+// that made them.
+func (tx *Tx) DeleteProposals(ws sheaf.WorkspaceID, before time.Time, most int64) (int64, error) {
+	w, err := tx.LockWorkspace(ws)
+	if err != nil {
+		return 0, err
+	}
+	type decided struct {
+		id     sheaf.ProposalID
+		number int64
+	}
+	old, err := all(&tx.Reader, longestDecided, func(r *row) decided { return decided{readID[sheaf.ProposalID](r), r.Int()} }, ws, before, most)
+	if err != nil {
+		return 0, err
+	}
+	n, freed := int64(0), int64(0)
+	for _, p := range old {
+		if freed >= purgedBytes {
+			n = most // more are left
+			break
+		}
+		texts, err := tx.DeleteProposalTexts(ws, p.id)
+		if err == nil {
+			freed += texts
+			err = tx.query(deleteComments, func(r *row) { freed += r.Int() }, ws, p.id)
+		}
+		if err == nil {
+			err = tx.exec(deleteTargets, ws, p.number)
+		}
+		if err == nil {
+			err = tx.exec(deleteProposal, ws, p.id)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("delete proposal %s: %w", p.id, err)
+		}
+		n++
+	}
+	w.Storage -= freed
+	return n, tx.SaveWorkspace(w)
 }

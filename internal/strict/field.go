@@ -124,6 +124,16 @@ func (f *Fields) Raw(name string) Opt[jsontext.Value] {
 	})
 }
 
+// RawArray is Raw for an array.
+func (f *Fields) RawArray(name string) Opt[jsontext.Value] {
+	return read(f, name, func(name string, v jsontext.Value) (jsontext.Value, error) {
+		if v.Kind() != jsontext.KindBeginArray {
+			return nil, wrongType(name, "an array", v)
+		}
+		return v, nil
+	})
+}
+
 // Objects reads an array of objects. A null among them is refused. The slice is never nil when there is a
 // value; each object is a view of the parsed body, as the whole is.
 func (f *Fields) Objects(name string) Opt[[]Object] {

@@ -42,6 +42,8 @@ const (
 	// of text. documentBatch bounds the documents that are read at once.
 	versionBatch  = 50
 	documentBatch = 1_000
+	// proposalBatch bounds the proposals deleted in one transaction.
+	proposalBatch = 50
 	// strayEvery is how often it looks for bytes of media without a row. It begins a day after the
 	// start: an operator who restored an old backup has that time to notice.
 	strayEvery = 24 * time.Hour
@@ -68,6 +70,8 @@ type Config struct {
 	// VersionRetention is how long old versions of a document are kept, besides the newest. 0:
 	// forever.
 	VersionRetention time.Duration
+	// ProposalRetention is how long decided proposals are kept. 0: forever.
+	ProposalRetention time.Duration
 	// SettleMedia ends uploads and deletions of media that did not complete, at each sweep.
 	// StrayMedia removes bytes that no medium has, once a day. Both use their own clock. nil: there
 	// are no media.
@@ -226,21 +230,24 @@ func (s *Sweeper) grownTrash(ctx context.Context) error {
 }
 
 // someWorkspaces does the chores of the next workspaces of the round: it deletes trashed documents
-// that are too many or too old, and old deliveries and events. No snapshot is open meanwhile,
-// because it would keep the engine from reusing the space.
+// that are too many or too old, old decided proposals, and old deliveries and events. No snapshot is
+// open meanwhile, because it would keep the engine from reusing the space.
 func (s *Sweeper) someWorkspaces(ctx context.Context, v view) error {
 	oldTrash, err := s.oldTrash(ctx, v)
 	if err != nil {
 		return err
 	}
-	oldLog := time.UnixMilli(0)
+	old := store.Old{Log: time.UnixMilli(0), Trash: oldTrash, Proposals: time.UnixMilli(0)}
 	if v.believed(s.Retention) {
-		oldLog = v.now.Add(-s.Retention)
+		old.Log = v.now.Add(-s.Retention)
+	}
+	if s.ProposalRetention > 0 && v.believed(s.ProposalRetention) {
+		old.Proposals = v.now.Add(-s.ProposalRetention)
 	}
 	var some []store.Upkeep
 	var next store.Round
 	err = s.Store.Read(ctx, func(r *store.Reader) (err error) {
-		some, next, err = r.UpkeepAfter(s.round, roundMost, oldLog, oldTrash)
+		some, next, err = r.UpkeepAfter(s.round, roundMost, old)
 		return err
 	})
 	for _, w := range some {
@@ -248,10 +255,15 @@ func (s *Sweeper) someWorkspaces(ctx context.Context, v view) error {
 			err = s.tooMuchTrash(ctx, w.Workspace)
 		}
 		if err == nil && w.OldTrash {
-			err = s.purge(ctx, w.Workspace, store.TrashBefore(oldTrash))
+			err = s.purge(ctx, w.Workspace, store.TrashBefore(old.Trash))
+		}
+		if err == nil && w.OldProposals {
+			err = s.drainBy(ctx, proposalBatch, func(tx *store.Tx) (int64, error) {
+				return tx.DeleteProposals(w.Workspace, old.Proposals, proposalBatch)
+			})
 		}
 		if err == nil && w.OldLog {
-			err = s.events(ctx, w.Workspace, oldLog)
+			err = s.events(ctx, w.Workspace, old.Log)
 		}
 	}
 	if err == nil {

@@ -457,6 +457,71 @@ func TestVersions_OldOnesGoBeyondTheNewest(t *testing.T) {
 	})
 }
 
+// D174: decided proposals are removed after their time, by a trusted clock, with their texts and
+// comments. Open ones stay, and so do the versions that a proposal made.
+func TestProposals_DecidedOnesGoAfterTheirTime(t *testing.T) {
+	const kept = 10 * 24 * time.Hour
+	each(t, func(y *yard) {
+		y.s.ProposalRetention = kept
+		c := y.ws.Client("")
+		document := "/api/v1/documents/" + c.POST("/api/v1/documents", `{"title":"d","content":"1"}`).Want(y.T, 201).Text(y.T, "id")
+		storage := func() int64 {
+			y.Helper()
+			var w sheaf.Workspace
+			y.must(y.Store.Read(context.Background(), func(r *store.Reader) (err error) {
+				w, err = r.Workspace(y.ws.ID)
+				return err
+			}))
+			return w.Storage
+		}
+		propose := func(version int) string {
+			y.Helper()
+			id := c.POST("/api/v1/proposals", fmt.Sprintf(`{"title":"p","changes":[{"op":"edit","document_id":%q,"base_version":%d,"content":"proposed %d"}]}`,
+				strings.TrimPrefix(document, "/api/v1/documents/"), version, version)).Want(y.T, 201).Text(y.T, "id")
+			c.POST("/api/v1/proposals/"+id+"/comments", `{"body":"why?"}`).Want(y.T, 201)
+			return "/api/v1/proposals/" + id
+		}
+		left := func(what string, want int) {
+			y.Helper()
+			y.sweep()
+			if n := c.GET("/api/v1/proposals?limit=1").Want(y.T, 200).JSON["total"]; n != float64(want) {
+				y.Errorf("%s: %v proposals are left, want %d", what, n, want)
+			}
+			if violations := y.Doctor(); len(violations) > 0 {
+				y.Errorf("%s: the doctor: %q", what, violations)
+			}
+		}
+		accepted := propose(1)
+		c.POST(accepted+"/accept", nil, "If-Match: "+c.GET(accepted).Want(y.T, 200).Header.Get("ETag")).Want(y.T, 200)
+		const many = 120 // more than a batch
+		for range many {
+			c.POST(propose(2)+"/withdraw", nil).Want(y.T, 200)
+		}
+		open := propose(2)
+		y.Clock.Advance(kept)
+		left("those of now less their time", many+2)
+		c.POST(propose(2)+"/reject", nil).Want(y.T, 200)
+		y.Clock.Advance(time.Second)
+		left("decided before their time", 2)
+		c.GET(accepted).WantError(y.T, 404, "NOT_FOUND")
+		c.GET(open+"/changes/0").Want(y.T, 200)
+		if n := c.GET(document+"/versions").Want(y.T, 200).JSON["total"]; n != 2.0 {
+			y.Errorf("%v versions are left", n)
+		}
+		y.setAhead(10 * kept)
+		left("not by a clock that jumped", 2)
+		y.setAhead(-10 * kept)
+		y.Clock.Advance(kept)
+		left("those that were decided later", 1)
+		c.POST(open+"/withdraw", nil).Want(y.T, 200)
+		y.Clock.Advance(kept + time.Second)
+		left("all", 0)
+		if n := storage(); n != int64(len("1")+len("proposed 1")) {
+			y.Errorf("the storage is %d, and the document has two versions", n)
+		}
+	})
+}
+
 func TestOnce_EmptiesTheLogWithoutStartingAnew(t *testing.T) {
 	each(t, func(y *yard) {
 		y.publish(3)

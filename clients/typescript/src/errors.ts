@@ -92,6 +92,7 @@ const classes: Record<string, typeof Refused> = {
 	KEY_LIMIT_REACHED: LimitReached,
 	SUBSCRIPTION_LIMIT_REACHED: LimitReached,
 	SHARE_LIMIT_REACHED: LimitReached,
+	PROPOSAL_LIMIT_REACHED: LimitReached,
 	QUOTA_REACHED: LimitReached,
 	UPLOAD_LIMIT_REACHED: LimitReached,
 	RESTRICTION_LIMIT_REACHED: LimitReached,

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -229,8 +230,11 @@ func (p *patient) workspace(id sheaf.WorkspaceID) (err error) {
 	return p.run(workspaceChecks)
 }
 
-// orphans reports rows whose workspace or user does not exist. The author of a version may be missing: an
-// imported version keeps its author of another instance.
+// foreignUsers are the tables whose rows may name a user who is not there: an imported record keeps its
+// author of another instance.
+var foreignUsers = []string{"versions", "proposals", "proposal_comments"}
+
+// orphans reports rows whose workspace or user does not exist.
 func (p *patient) orphans() error {
 	type owned struct{ table, column string }
 	columns, err := engine.All(p.sql, ownedColumns(p.sql.Dialect()), func(r *engine.Row) owned { return owned{r.Text(), r.Text()} })
@@ -240,7 +244,7 @@ func (p *patient) orphans() error {
 	owners := map[string]string{"ws": "workspaces o WHERE o.ws", "user_id": "users o WHERE o.id"}
 	var checks []check
 	for _, o := range columns {
-		if o == (owned{"versions", "user_id"}) {
+		if slices.Contains(foreignUsers, o.table) && o.column == "user_id" {
 			continue
 		}
 		checks = append(checks, check{name: "orphan", args: noArgs, sql: fmt.Sprintf(orphans, o.table, o.column, owners[o.column]),

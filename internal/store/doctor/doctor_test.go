@@ -621,7 +621,7 @@ func TestDoctor_KnowsWhatRetentionRemoves(t *testing.T) {
 func forget(t *testing.T, s *store.Store, before time.Time, everyEvent bool) {
 	t.Helper()
 	err := s.Write(context.Background(), func(tx *store.Tx) error {
-		some, _, err := tx.UpkeepAfter(store.Round{}, 1000, before, before)
+		some, _, err := tx.UpkeepAfter(store.Round{}, 1000, store.Old{Log: before, Trash: before})
 		for _, w := range some {
 			if !w.OldLog {
 				continue

@@ -37,18 +37,7 @@ func sameProposalTexts(_ *patient, r *engine.Row) string {
 	if len(p.Changes) == 0 {
 		return fmt.Sprintf("proposal %s has no changes that can be read", p.ID)
 	}
-	named := map[string]bool{}
-	for i := range p.Changes {
-		c := &p.Changes[i]
-		if !c.Document.Content.Set {
-			continue
-		}
-		named[c.ContentSHA256] = true
-		if c.Base != nil {
-			named[c.Base.ContentSHA256] = true
-		}
-	}
-	delete(named, sheaf.EmptySHA256)
+	named := sheaf.TextHashes(p.Changes)
 	if int64(len(named)) == stored {
 		return ""
 	}

@@ -157,7 +157,7 @@ func pollRounds(f *fixture) {
 		}
 		for at, n := (store.Round{}), 0; n == 0 || at != (store.Round{}); n++ {
 			at = get(f, func(r *store.Reader) (store.Round, error) {
-				some, next, err := r.UpkeepAfter(at, most, f.now().Add(time.Hour), f.now())
+				some, next, err := r.UpkeepAfter(at, most, store.Old{Log: f.now().Add(time.Hour), Trash: f.now()})
 				for _, w := range some {
 					if w.OldLog && !w.OldTrash {
 						kept++

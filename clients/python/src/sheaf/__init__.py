@@ -1,5 +1,5 @@
-"""Talks to a Sheaf server: projects, folders, documents, media, shares, events, API keys and webhooks. It needs nothing but
-the standard library.
+"""Talks to a Sheaf server: projects, folders, documents, media, shares, proposals, events, API keys and webhooks. It needs
+nothing but the standard library.
 
     from sheaf import Sheaf
 
@@ -30,6 +30,7 @@ from .folder import Folders
 from .key import Keys
 from .medium import Media
 from .project import Projects
+from .proposal import Proposals
 from .share import Shares
 from .subscription import Subscriptions
 
@@ -59,6 +60,7 @@ class Sheaf:
         self.documents = Documents(self._caller)
         self.media = Media(self._caller)
         self.shares = Shares(self._caller)
+        self.proposals = Proposals(self._caller)
         self.events = Events(self._caller)
         self.keys = Keys(self._caller)
         self.subscriptions = Subscriptions(self._caller)

@@ -69,7 +69,7 @@ class PlanRequired(Forbidden):
 
 
 class LimitReached(Forbidden):
-    """The plan has no room for one more: of keys, subscriptions, shares, records, bytes or unfinished uploads."""
+    """The plan has no room for one more: of keys, subscriptions, shares, proposals, records, bytes or unfinished uploads."""
 
 
 class NotFound(Refused):
@@ -116,6 +116,7 @@ _CLASSES: dict[str, type[Refused]] = {
     "KEY_LIMIT_REACHED": LimitReached,
     "SUBSCRIPTION_LIMIT_REACHED": LimitReached,
     "SHARE_LIMIT_REACHED": LimitReached,
+    "PROPOSAL_LIMIT_REACHED": LimitReached,
     "QUOTA_REACHED": LimitReached,
     "UPLOAD_LIMIT_REACHED": LimitReached,
     "RESTRICTION_LIMIT_REACHED": LimitReached,

@@ -483,6 +483,7 @@ CREATE INDEX proposals_by_update ON proposals (ws, updated_at, number);
 CREATE INDEX proposals_of_state ON proposals (ws, state, number);
 CREATE INDEX proposals_of_user ON proposals (ws, user_id, number);
 CREATE INDEX proposals_open_of_user ON proposals (ws, user_id) WHERE state = 1;
+CREATE INDEX proposals_decided ON proposals (ws, decided_at) WHERE decided_at IS NOT NULL; -- for the sweep
 
 -- What a proposal names: who does not see all of it does not see the proposal.
 CREATE TABLE proposal_targets (

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// D173: proposals are read and decided on the command line.
+func TestProposals_OnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	document := r.id(t, "documents", "create", "Start")
+	c := r.Workspace.Client("")
+	propose := func(title, text string, version int) string {
+		return c.POST("/api/v1/proposals", map[string]any{"title": title, "changes": []any{
+			map[string]any{"op": "edit", "document_id": document, "base_version": version, "content": text},
+			map[string]any{"op": "create", "title": title + " page"}}}).Want(t, 201).Text(t, "id")
+	}
+	id := propose("Better", "one\n", 1)
+	wantWords(t, r.do(t, "proposals", "list", "--state", "open", "--document", "Start"), id, "open", "2", "Better")
+	wantWords(t, r.do(t, "proposals", "get", "Better"), id, "edit", document, "text", "create", "Better page")
+	wantWords(t, r.do(t, "proposals", "diff", id), "change 0: edit", "+one", "change 1: create")
+	if all := r.list(t, "proposals", "diff", id); len(all) != 2 || all[0]["proposed"] != "one\n" {
+		t.Errorf("the differences are %v", all)
+	}
+	sheafWith(t, r.env, "", "proposals", "accept", id, "--revision", "2").fails(t, "at revision 1, not 2")
+	if got := r.json(t, "proposals", "accept", id, "--revision", "1"); got["state"] != "accepted" {
+		t.Errorf("accepted %v", got)
+	}
+	if got := r.do(t, "documents", "content", document); got != "one\n" {
+		t.Errorf("the text is %q", got)
+	}
+	other := propose("Other", "two\n", 1)
+	wantWords(t, r.do(t, "proposals", "get", other), "change 0 cannot be made")
+	sheafWith(t, r.env, "", "proposals", "accept", other).fails(t, "conflicts")
+	sheafWith(t, r.env, "", "proposals", "approve", other).fails(t, "you wrote this proposal")
+	if got := r.json(t, "proposals", "reject", other, "--note", "no"); got["state"] != "rejected" || got["note"] != "no" {
+		t.Errorf("rejected %v", got)
+	}
+	if got := r.json(t, "proposals", "withdraw", propose("Third", "three\n", 2)); got["state"] != "withdrawn" {
+		t.Errorf("withdrawn %v", got)
+	}
+	if all := r.list(t, "proposals", "list"); len(all) != 3 || all[2]["id"] != id {
+		t.Errorf("listed %v", all)
+	}
+}
+
+// D182a: an import that proposes changes no document. The next run updates the open proposal, keeps it if
+// nothing changed, and withdraws it if nothing differs any more.
+func TestMarkdown_IsProposed(t *testing.T) {
+	t.Parallel()
+	r, dir := newRemote(t), t.TempDir()
+	source := []string{"import-markdown", dir, "--source", "s"}
+	putFile(t, dir, "a.md", "# A\n\none\n\ntwo\n\nthree\n")
+	putFile(t, dir, "b.md", "---\nk: v\nl: w\n---\nTo [a](a.md).\n")
+	putFile(t, dir, "c.md", "C\n")
+	sheafWith(t, r.env, "", append(source, "--propose")...).fails(t, "is not on the server")
+	r.do(t, source...)
+
+	putFile(t, dir, "a.md", "# A\n\nONE\n\ntwo\n\nthree\n")
+	putFile(t, dir, "b.md", "---\nk: u\n---\nTo [a](a.md) and [d](d.md).\n")
+	putFile(t, dir, "d.md", "To [a](a.md).\n")
+	if err := os.Remove(filepath.Join(dir, "c.md")); err != nil {
+		t.Fatal(err)
+	}
+	env := r.env
+	r.env = map[string]string{}
+	for name, value := range env {
+		r.env[name] = value
+	}
+	r.env["SHEAF_API_KEY"] = r.Workspace.Key(sheaf.ProposalsRead, sheaf.ProposalsWrite, sheaf.DocumentsRead, sheaf.ProjectsRead)
+	proposes := append(source, "--propose", "--prune")
+	wantWords(t, r.do(t, append(proposes, "--dry-run")...), "1 to create, 2 to update, 1 to put into the trash")
+	first := r.json(t, proposes...)
+	id := first["proposal"].(string)
+	counts(t, first, map[string]float64{"created": 1, "updated": 2, "trashed": 1})
+	if a := r.documentOf(t, "s:a.md"); a["version"] != 1.0 {
+		t.Errorf("an import that proposes changed %v", a)
+	}
+	// A person changes another line meanwhile, which stays.
+	c := r.Workspace.Client("")
+	a := "/api/v1/documents/" + r.documentOf(t, "s:a.md")["id"].(string)
+	c.PATCH(a, map[string]any{"content": "# A\n\none\n\ntwo\n\nTHREE\n"}).Want(t, 200)
+	wantWords(t, r.do(t, proposes...), id, "waits for a decision")
+	if p := r.json(t, "proposals", "get", id); p["revision"] != 1.0 || len(p["changes"].([]any)) != 4 {
+		t.Errorf("after a run that found the same: %v", p)
+	}
+	putFile(t, dir, "d.md", "To [a](a.md), again.\n")
+	if again := r.json(t, proposes...); again["proposal"] != id {
+		t.Errorf("made another proposal: %v", again)
+	}
+	if p := r.json(t, "proposals", "get", id); p["revision"] != 2.0 || len(p["conflicts"].([]any)) != 0 {
+		t.Errorf("after a run that found more: %v", p)
+	}
+	tag := c.GET("/api/v1/proposals/"+id).Want(t, 200).Header.Get("ETag")
+	c.POST("/api/v1/proposals/"+id+"/accept", nil, "If-Match: "+tag).Want(t, 200)
+	if text := r.documentOf(t, "s:a.md")["content"]; text != "# A\n\nONE\n\ntwo\n\nTHREE\n" {
+		t.Errorf("a is %q", text)
+	}
+	d := r.documentOf(t, "s:d.md")
+	if text := d["content"].(string); !strings.Contains(text, "again") || !strings.Contains(text, "document:") || d["project_id"] == nil {
+		t.Errorf("d is %v", d)
+	}
+	if b := r.documentOf(t, "s:b.md"); len(b["metadata"].(map[string]any)) != 1 || !strings.Contains(b["content"].(string), "(d.md)") {
+		t.Errorf("b is %v", b)
+	}
+	if n := len(r.list(t, "documents", "list")); n != 3 {
+		t.Errorf("%d documents", n)
+	}
+
+	// Now the id of d is known, and the file of a is older than its text.
+	next := r.json(t, proposes...)
+	if next["proposal"] == nil || next["proposal"] == id {
+		t.Errorf("the next proposal is %v", next)
+	}
+	env["SHEAF_API_KEY"], r.env["SHEAF_API_KEY"] = r.env["SHEAF_API_KEY"], env["SHEAF_API_KEY"]
+	r.do(t, source...)
+	r.env["SHEAF_API_KEY"] = env["SHEAF_API_KEY"]
+	if last := r.json(t, proposes...); last["withdrawn"] != next["proposal"] || last["proposal"] != nil {
+		t.Errorf("nothing differs: %v", last)
+	}
+	if p := r.json(t, "proposals", "get", next["proposal"].(string)); p["state"] != "withdrawn" {
+		t.Errorf("the proposal is %v", p)
+	}
+}

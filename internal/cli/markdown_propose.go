@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"sheaf.dev/client"
+	"sheaf.dev/internal/markdown"
+	"sheaf.dev/internal/sheaf"
+)
+
+// With --propose an import changes no document. It makes one proposal of all that differs. While that is
+// open, the next run replaces its changes, if they are others. An edit that is as it was keeps its base
+// version, so that what people wrote since is merged, and approvals stay.
+
+// propose carries out a plan as a proposal. Files that texts show are uploaded.
+func (m *importer) propose(ctx context.Context, plan markdown.Plan, report *importReport) error {
+	open, err := m.openProposal(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range plan.Upload {
+		if err := m.upload(ctx, f); err != nil {
+			return fileError(f.Path, err)
+		}
+	}
+	changes, err := m.proposed(ctx, plan)
+	if err != nil {
+		return err
+	}
+	if len(changes) > sheaf.MaxProposed {
+		return sheaf.Invalidf("%d changes are too many for one proposal, which has at most %d: import a part of the folder, under a source of its own", len(changes), sheaf.MaxProposed)
+	}
+	switch {
+	case len(changes) == 0 && open == nil:
+		return nil
+	case len(changes) == 0:
+		report.Withdrawn = open.ID
+		_, err = m.api.Proposals.Withdraw(ctx, open.ID)
+		return err
+	case open == nil:
+		made, err := m.api.Proposals.Create(ctx, client.NewProposal{Title: m.proposalTitle(), Changes: changes})
+		report.Proposal = made.ID
+		return err
+	}
+	report.Proposal = open.ID
+	if same := keepBases(open, changes); same {
+		return nil
+	}
+	_, err = m.api.Proposals.Update(ctx, open.ID, client.ProposalChange{Changes: client.Set(changes)})
+	return err
+}
+
+func (m *importer) proposalTitle() string { return "Import from " + m.lib.Source }
+
+// openProposal returns the newest open proposal that this user has made of the source, or nil. It is
+// recognized by its title.
+func (m *importer) openProposal(ctx context.Context) (*client.Proposal, error) {
+	me, err := m.api.Me(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for v, err := range m.api.Proposals.All(ctx, client.ProposalFilter{State: "open", UserID: me.User.ID, Paging: client.Paging{Desc: true}}) {
+		if err != nil {
+			return nil, err
+		}
+		if v.Title == m.proposalTitle() {
+			return &v, nil
+		}
+	}
+	return nil, nil
+}
+
+// proposed returns the changes of a plan: documents to create or move first, parents before those below
+// them, then edits, then deletions.
+func (m *importer) proposed(ctx context.Context, plan markdown.Plan) (changes []client.NewChange, err error) {
+	trashed := map[string]string{}
+	if len(plan.Create) > 0 {
+		if err := m.known(ctx); err != nil {
+			return nil, err
+		}
+		for d, err := range m.api.Documents.All(ctx, client.DocumentFilter{Deleted: true}) {
+			if err != nil {
+				return nil, err
+			}
+			trashed[or(d.ExternalID, "")] = d.ID
+		}
+	}
+	for _, c := range plan.Place {
+		change, err := m.placed(c, trashed[c.ExternalID])
+		if err != nil {
+			return nil, fileError(c.Path, err)
+		}
+		if change.Op == "" {
+			continue
+		}
+		if c.Document.ID == "" {
+			m.documents[c.ExternalID] = client.MadeBy(len(changes))
+		}
+		if change.Op == "restore" {
+			m.documents[c.ExternalID] = change.DocumentID
+		}
+		changes = append(changes, change)
+	}
+	for _, u := range plan.Update {
+		change, err := m.edited(u)
+		if err != nil {
+			return nil, fileError(u.Path, err)
+		}
+		if change.Op != "" {
+			changes = append(changes, change)
+		}
+	}
+	for _, d := range plan.Trash {
+		changes = append(changes, client.NewChange{Op: "delete", DocumentID: d.ID, BaseVersion: d.Version})
+	}
+	return changes, nil
+}
+
+// placed returns the change that creates a document or moves it. A document that is in the trash is brought
+// back; the next run proposes the rest. If only the order of documents differs, the change has no op.
+func (m *importer) placed(c markdown.Change, trashed string) (out client.NewChange, err error) {
+	if trashed != "" {
+		return client.NewChange{Op: "restore", DocumentID: trashed}, nil
+	}
+	moves := slices.Contains(c.Fields, "project_id") || slices.Contains(c.Fields, "parent_id")
+	if c.Document.ID != "" && !moves {
+		return out, nil
+	}
+	place := m.above(c.Entry)
+	project, ok := m.projects[markdown.ExternalID(m.lib.Source, place.Project.Path)]
+	if m.lib.AsProject && m.lib.Home != "" {
+		project, ok = m.lib.Home, true
+	}
+	if !ok {
+		return out, sheaf.Invalidf("its project %q is not on the server, and a proposal cannot make one: import once without --propose, or create the project with the external id %s",
+			sheaf.Clip(place.Project.Name), markdown.ExternalID(m.lib.Source, place.Project.Path))
+	}
+	out = client.NewChange{Op: "move", DocumentID: c.Document.ID, ProjectID: client.Set(project)}
+	if m.lib.AsProject {
+		out.ParentID = client.Null[string]()
+	}
+	if c.Parent != nil {
+		out.ParentID = client.Set(m.documents[c.Parent.ExternalID])
+	}
+	if c.Document.ID != "" {
+		return out, nil
+	}
+	text, _, err := m.lib.Content(c.Entry, m.existing, m.media)
+	if err != nil {
+		return out, err
+	}
+	fields := m.change(c.Entry, []string{"title", "description", "url", "metadata"})
+	out.Op, out.ExternalID, out.Content = "create", client.Set(c.ExternalID), client.Set(text)
+	out.Title, out.Description, out.URL, out.Metadata = fields.Title, fields.Description, fields.URL, fields.Metadata
+	if m.lib.AsProject {
+		out.SortOrder = client.Set(c.SortOrder)
+	}
+	return out, nil
+}
+
+// existing returns the id of a document that a link leads to. A document that is only proposed has none: the
+// link stays as it is, and a run after the decision proposes the id.
+func (m *importer) existing(e *markdown.Entry) (string, bool) {
+	id, ok := m.documents[e.ExternalID]
+	if _, made := sheaf.ParseMadeBy(id); made {
+		return "", false
+	}
+	return id, ok
+}
+
+// edited returns the change of a document's fields that differ, except those of its place. Without any it has
+// no op.
+func (m *importer) edited(u markdown.Change) (out client.NewChange, err error) {
+	fields := m.change(u.Entry, u.Fields)
+	out = client.NewChange{DocumentID: u.Document.ID, BaseVersion: u.Document.Version, Title: fields.Title, Description: fields.Description, URL: fields.URL}
+	if slices.Contains(u.Fields, "metadata") { // an edit merges them, so those that go are named
+		values := map[string]*string{}
+		for name := range u.Document.Metadata {
+			values[name] = nil
+		}
+		for name, value := range m.lib.Metadata(u.Entry, m.media) {
+			values[name] = &value
+		}
+		out.Metadata = client.Set(values)
+	}
+	if slices.Contains(u.Fields, "content") {
+		text, _, err := m.lib.Content(u.Entry, m.existing, m.media)
+		if err != nil {
+			return out, err
+		}
+		if sum := sha256.Sum256([]byte(text)); hex.EncodeToString(sum[:]) != u.Document.SHA256 {
+			out.Content = client.Set(text)
+		}
+	}
+	if !out.Title.IsZero() || !out.Description.IsZero() || !out.URL.IsZero() || !out.Metadata.IsZero() || !out.Content.IsZero() {
+		out.Op = "edit"
+	}
+	return out, nil
+}
+
+// keepBases gives each edit and deletion the base version that it has in the open proposal, if it is the
+// same otherwise. It reports whether all changes are those of the proposal.
+func keepBases(open *client.Proposal, changes []client.NewChange) (same bool) {
+	var before struct {
+		Changes []map[string]any `json:"changes"`
+	}
+	_ = json.Unmarshal(open.Raw(), &before) // the client has read it already
+	same = len(before.Changes) == len(changes)
+	for i := range changes {
+		shown := asShown(changes[i])
+		at := slices.IndexFunc(before.Changes, func(c map[string]any) bool { return withoutBase(c) == withoutBase(shown) })
+		if at < 0 {
+			same = false
+			continue
+		}
+		if base, ok := before.Changes[at]["base_version"].(float64); ok {
+			changes[i].BaseVersion = int64(base)
+		}
+		same = same && at == i
+	}
+	return same
+}
+
+// asShown returns the change as the server shows it: with the hash of the text in place of the text.
+func asShown(c client.NewChange) (out map[string]any) {
+	_ = json.Unmarshal(asJSON(c), &out) // values of our own
+	if text, ok := out["content"].(string); ok {
+		sum := sha256.Sum256([]byte(text))
+		delete(out, "content")
+		out["content_sha256"], out["content_bytes"] = hex.EncodeToString(sum[:]), float64(len(text))
+	}
+	return out
+}
+
+func withoutBase(c map[string]any) string {
+	out := map[string]any{}
+	for name, value := range c {
+		if name != "base_version" {
+			out[name] = value
+		}
+	}
+	return fmt.Sprint(out) // sorted by name
+}
