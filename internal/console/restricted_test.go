@@ -56,7 +56,8 @@ func divide(t *testing.T) *divided {
 		w.must(err)
 		e, err := w.a.Events(ctx, w.caller, sheaf.EventFilter{Resource: string(p.ID), Paging: sheaf.Paging{Limit: 1}})
 		w.must(err)
-		return map[string]string{"folders": string(f.ID), "projects": string(p.ID), "documents": string(d.ID), "trash": string(gone.ID), "media": string(m.ID), "shares": string(s.ID),
+		proposal := w.propose(d.ID, name+" proposal")
+		return map[string]string{"proposals": string(proposal), "folders": string(f.ID), "projects": string(p.ID), "documents": string(d.ID), "trash": string(gone.ID), "media": string(m.ID), "shares": string(s.ID),
 			"events": string(e.Items[0].ID), "above": string(above.ID)}
 	}
 	_, err := w.a.CreateDocument(ctx, w.caller, sheaf.DocumentChange{Title: sheaf.Some(canary + " in no project")})
@@ -125,7 +126,7 @@ func (d *divided) withoutLeaks(what string, got *httptest.ResponseRecorder, sent
 		all = strings.ReplaceAll(all, s, "%")
 	}
 	for _, secret := range []string{canary, "ada@example.com", "bob@example.com", "carol@example.com", d.outside["folders"], d.outside["projects"], d.outside["documents"],
-		d.outside["media"], d.outside["events"], d.outside["keys"], d.outside["webhooks"]} {
+		d.outside["media"], d.outside["events"], d.outside["proposals"], d.outside["keys"], d.outside["webhooks"]} {
 		if at := strings.Index(all, secret); at >= 0 {
 			d.Errorf("%s shows %s: …%s…", what, secret, all[max(at-150, 0):min(at+150, len(all))])
 		}
@@ -211,6 +212,19 @@ GET /w/{workspace}/folders/{id}/share: 200 outside
 POST /w/{workspace}/folders/{id}/share: 303 outside
 POST /w/{workspace}/shares/{id}: 303 outside
 POST /w/{workspace}/shares/{id}/delete: 303 outside
+GET /w/{workspace}/documents/{id}/suggest: 200 outside
+POST /w/{workspace}/documents/{id}/suggest: 400 outside
+GET /w/{workspace}/proposals: 200
+GET /w/{workspace}/proposals/{id}: 200 outside
+POST /w/{workspace}/proposals/{id}/approve: 400 outside
+POST /w/{workspace}/proposals/{id}/take-back: 400 outside
+POST /w/{workspace}/proposals/{id}/accept: 400 outside
+POST /w/{workspace}/proposals/{id}/reject: 400 outside
+POST /w/{workspace}/proposals/{id}/withdraw: 400 outside
+POST /w/{workspace}/proposals/{id}/comments: 400 outside
+GET /w/{workspace}/proposals/{id}/comments/{n}/edit: 403 outside
+POST /w/{workspace}/proposals/{id}/comments/{n}: 403 outside
+POST /w/{workspace}/proposals/{id}/comments/{n}/delete: 403 outside
 GET /w/{workspace}/trash: 200 named
 GET /w/{workspace}/trash/{id}/delete: 200 outside
 POST /w/{workspace}/trash/{id}/delete: 303 outside

@@ -5,6 +5,7 @@
   "use strict";
   const form = document.getElementById("editor");
   const area = form.elements.content, revision = form.elements.revision;
+  const base = revision || form.elements.base_version, suggests = !revision && !!base; // a suggestion is sent once
   const say = (words) => { form.querySelector("[data-state]").textContent = words; };
 
   // The documents for a link, which the server finds.
@@ -22,7 +23,8 @@
     find: (q, signal) => documents({ q }, signal),
     resolve: async (address) => (await documents({ address }))[0] || null,
   }) : null;
-  const typed = ["title", "description", "content", "project"].map((name) => (name === "content" && text) || form.elements[name]);
+  const typed = ["title", "description", "content", "project", "about", "message"].map((name) => (name === "content" && text) || form.elements[name]).filter(Boolean);
+  const project = form.elements.project;
 
   // What a change of a long text needs is done a moment later, once for all keys of that moment.
   let settling = 0;
@@ -49,7 +51,7 @@
   // Unsaved text is stored in this browser, by person, document and base
   // revision.
   const prefix = "draft " + form.dataset.draft + " ";
-  const key = () => prefix + (revision ? revision.value : 0);
+  const key = () => prefix + (base ? base.value : 0);
   const drafts = () => { try { return Object.keys(localStorage).filter((name) => name.startsWith(prefix)); } catch (_) { return []; } };
   const read = (name) => { try { return JSON.parse(localStorage.getItem(name)); } catch (_) { return null; } };
   const forget = () => { for (const name of drafts()) localStorage.removeItem(name); };
@@ -58,7 +60,7 @@
     try {
       if (now() === saved) localStorage.removeItem(key());
       else localStorage.setItem(key(), JSON.stringify({ at: Date.now(), values: typed.map((field) => field.value), was: was.map((field) => field.value),
-        project: typed[3].selectedOptions.length ? typed[3].selectedOptions[0].textContent : "" }));
+        project: project && project.selectedOptions.length ? project.selectedOptions[0].textContent : "" }));
     } catch (_) {
       say("Not saved, and too long to survive a reload.");
     }
@@ -70,13 +72,14 @@
   const restore = () => {
     const found = drafts().map((name) => ({ name, ...read(name) })).filter((d) => Array.isArray(d.values)).sort((a, b) => b.at - a.at)[0];
     if (!found || JSON.stringify(found.values) === saved) return;
-    const began = found.name.slice(prefix.length), older = revision && began !== revision.value;
+    const began = found.name.slice(prefix.length), older = base && began !== base.value;
     typed.forEach((field, i) => { field.value = found.values[i]; });
-    if (typed[3].selectedIndex < 0) typed[3].append(new Option(found.project, found.values[3], false, true)); // beyond the list
+    if (project && project.selectedIndex < 0) project.append(new Option(found.project, found.values[3], false, true)); // beyond the list
     if (Array.isArray(found.was) && found.was.length === was.length) was.forEach((field, i) => { field.value = found.was[i]; });
-    if (revision) revision.value = began;
+    if (base) base.value = began;
     kept.querySelector("span").textContent = "Restored your unsaved changes." +
-      (older ? " Someone has saved the document since. When you save, you see both texts." : "");
+      (!older ? "" : suggests ? " The document has changed since. Your proposal is about the version that you began with."
+        : " Someone has saved the document since. When you save, you see both texts.");
     kept.hidden = false;
   };
   form.querySelector("[data-discard]").addEventListener("click", () => { forget(); saved = now(); location.reload(); });
@@ -177,7 +180,10 @@
     follow = text.scrollWith(pane.querySelector(".sheet"));
   }
 
-  const state = () => say(now() === saved ? "Ctrl-S saves." : "Not saved. Ctrl-S saves.");
+  const state = () => {
+    if (suggests) say(now() === saved ? "" : "Not proposed yet. Your text is kept in this browser.");
+    else say(now() === saved ? "Ctrl-S saves." : "Not saved. Ctrl-S saves.");
+  };
   // What is typed within the editor is reported by it, not by events of the form.
   const ours = (e) => text && text.dom.contains(e.target);
   form.addEventListener("input", (e) => { if (!ours(e)) { settle(); soon(); } });
