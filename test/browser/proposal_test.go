@@ -91,7 +91,8 @@ func TestProposals_ProposeDiscussAccept(t *testing.T) {
 	bob.shot("comment-edit")
 	bob.fill("dialog [name=body]", "Yes, **that** one.")
 	bob.click("dialog .primary")
-	bob.see("#discussion .comments strong + *, #discussion .comments .prose strong")
+	bob.see("#discussion .comments .prose strong")
+	ada.click("=Differences") // an edited comment is no event, so the page is opened again
 	ada.see("#discussion .comments .prose strong")
 	ada.shot("proposal")
 	ada.click("=Side by side")
