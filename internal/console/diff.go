@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -118,8 +119,20 @@ func markChanged(deleted, inserted []diffLine) {
 	if float64(common) < minCommonPart*float64(max(old.bytes, fresh.bytes)) {
 		return
 	}
-	setParts(deleted, old.words, oldMarks)
-	setParts(inserted, fresh.words, freshMarks)
+	setParts(deleted, old.words, trimMarks(old.words, oldMarks))
+	setParts(inserted, fresh.words, trimMarks(fresh.words, freshMarks))
+}
+
+// trimMarks removes the marks of space at the ends of marked words.
+func trimMarks(words []string, marks []bool) []bool {
+	out := slices.Clone(marks)
+	marked := func(i int) bool { return i >= 0 && i < len(words) && marks[i] && words[i] != "\n" }
+	for i, word := range words {
+		if marks[i] && strings.TrimSpace(word) == "" && marked(i-1) != marked(i+1) {
+			out[i] = false
+		}
+	}
+	return out
 }
 
 // readWords splits lines into words, runs of space, single signs and line ends. It stops after more

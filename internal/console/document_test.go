@@ -190,7 +190,7 @@ func TestVersions_ListCompareAndRestore(t *testing.T) {
 	if !strings.Contains(list, "3 versions") || !strings.Contains(list, "<bdi>Ada</bdi>") || !strings.Contains(list, "9 bytes") {
 		t.Errorf("the list is %s", list)
 	}
-	for path, want := range map[string]string{"/versions/3": "<del>- old line", "/versions/2?view=now": "&lt;line&gt;", "/versions/2?view=text": "<p>old line</p>",
+	for path, want := range map[string]string{"/versions/3": "<del>- <b>old</b> line", "/versions/2?view=now": "<ins>+ <b>new</b> <b>&lt;</b>line<b>&gt;</b>", "/versions/2?view=text": "<p>old line</p>",
 		"/versions/1": "This is the first version"} {
 		if got := w.ask(http.MethodGet, w.address(documentPath)+path, w.owner); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), want) {
 			t.Errorf("%s is %d and has no %s: %s", path, got.Code, want, got.Body)
@@ -305,7 +305,7 @@ func TestDiff_MarksChangedWords(t *testing.T) {
 	}
 	long := strings.Repeat("a ", maxMarkedWords)
 	for unified, want := range map[string][]string{
-		"-Press the button.\n+Press the green button.\n":                 {"Press the button.", "Press the[ green] button."},
+		"-Press the button.\n+Press the green button.\n":                 {"Press the button.", "Press the [green] button."},
 		"-äpfel und Birnen\n+äpfel oder Birnen\n":                        {"äpfel [und] Birnen", "äpfel [oder] Birnen"},
 		"-one two three\n-four five six\n+one two three four five six\n": {"one two three", "four five six", "one two three[ ]four five six"},
 		"-all of this goes\n+nothing stays here now\n":                   {"all of this goes", "nothing stays here now"},
