@@ -118,8 +118,9 @@ type approval struct {
 type proposedChange struct {
 	N         int // number of the change, from 0
 	Op        string
-	Title     string // of the document
-	Link      string // of the document's page; empty if it has none
+	Title     string           // of the document
+	Link      string           // of the document's page; empty if it has none
+	Resolve   sheaf.DocumentID // document of an edit, whose conflict the editor resolves
 	Fields    []changedField
 	Diff      diffLines
 	Note      string // why there is no diff

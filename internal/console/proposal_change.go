@@ -19,6 +19,9 @@ func (v *visit) proposedChange(p *proposalPage, n int, room *int) (out proposedC
 	if out.Title, out.Link, err = v.documentOf(&c); err != nil {
 		return out, err
 	}
+	if c.Op == sheaf.ProposeEdit && out.Link != "" {
+		out.Resolve = c.DocumentID
+	}
 	if out.Fields, err = v.changedFields(p, &c); err != nil {
 		return out, err
 	}

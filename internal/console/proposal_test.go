@@ -122,7 +122,25 @@ func TestProposal_ShowsConflicts(t *testing.T) {
 	d.wantIn(got.Body.String(), true, "Nothing was changed, because the proposal conflicts", "written &lt;meanwhile&gt;")
 	d.wantIn(d.get(proposal+"?change=0&view=texts"), true, "The present text", "The proposed text")
 	d.wantIn(d.get(proposal+"?change=0&view=rendered"), true, "<h3>Now</h3>", "<h3>Proposed</h3>", "<p>proposed by Proposal</p>")
-	if got := d.send(d.owner, proposal+"/withdraw", url.Values{"revision": {"1"}}); got.Code != http.StatusSeeOther {
+
+	// The editor resolves it: the proposal is based on the present version then, and its other changes stay.
+	link := "documents/" + string(id) + "/suggest?proposal=" + d.ids["proposals"] + "&change=0"
+	d.wantIn(page, true, strings.ReplaceAll(link, "&", "&amp;"))
+	editor := d.get(link)
+	d.wantIn(editor, true, "Resolve the conflict", "The document now, line 1", "proposed by Proposal </textarea>")
+	form := hidden(editor)
+	for name, value := range map[string]string{"about": "Proposal", "title": "Document", "content": "written meanwhile, and proposed\n"} {
+		form.Set(name, value)
+	}
+	for _, want := range []int{http.StatusSeeOther, http.StatusPreconditionFailed} { // the second time it has changed since
+		if got := d.send(d.owner, "documents/"+string(id)+"/suggest", form); got.Code != want {
+			t.Errorf("%d instead of %d: %s", got.Code, want, got.Body)
+		}
+	}
+	d.wantIn(d.get(proposal), true, "Accept</button>")
+	d.wantIn(d.get(proposal+"?change=0&view=texts"), true, "written meanwhile, and proposed")
+	d.wantIn(d.get(proposal), false, "conflicts")
+	if got := d.send(d.owner, proposal+"/withdraw", url.Values{"revision": {"2"}}); got.Code != http.StatusSeeOther {
 		t.Errorf("%d", got.Code)
 	}
 	d.wantIn(d.get(proposal), true, "Withdrawn by")

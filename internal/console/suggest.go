@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -17,6 +18,12 @@ type suggestion struct {
 	Title, Description       string // of the document
 	Content                  string
 	Typed                    bool // the fields have what the person typed
+
+	// The proposal whose conflict is resolved; empty: the form makes one.
+	Proposal  sheaf.ProposalID
+	Change    int
+	Revision  int64 // of the proposal
+	Conflicts []sheaf.ProposalConflict
 }
 
 // ID is the document's, for the template of the text.
@@ -34,8 +41,98 @@ func (c *Console) suggestForm(v *visit) error {
 	if err := v.locateDocument(d.Document); err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, "document-suggest", suggestion{Document: d.ID, Base: d.Version, WasTitle: d.Title, WasDescription: text(d.Description),
-		Title: d.Title, Description: text(d.Description), Content: d.Content})
+	s := suggestion{Document: d.ID, Base: d.Version, WasTitle: d.Title, WasDescription: text(d.Description),
+		Title: d.Title, Description: text(d.Description), Content: d.Content}
+	q := v.r.URL.Query()
+	if q.Has("proposal") {
+		if err := v.fillResolution(&s, q.Get("proposal"), q.Get("change")); err != nil {
+			return err
+		}
+	}
+	return v.show(http.StatusOK, "document-suggest", s)
+}
+
+// fillResolution fills the form with what a change of a proposal proposes for the document.
+func (v *visit) fillResolution(s *suggestion, proposal, change string) error {
+	id, ok := sheaf.ParseUUID(proposal)
+	if !ok {
+		return sheaf.Missing("proposal")
+	}
+	ctx, a := v.r.Context(), v.console.app
+	p, err := a.Proposal(ctx, v.caller, sheaf.ProposalID(id))
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(change)
+	if err != nil || n < 0 || n >= len(p.Changes) || p.Changes[n].Op != sheaf.ProposeEdit || p.Changes[n].DocumentID != s.Document {
+		return sheaf.Missing("change")
+	}
+	preview, err := a.PreviewChange(ctx, v.caller, p.ID, n)
+	if err != nil {
+		return err
+	}
+	s.Proposal, s.Change, s.Revision, s.Conflicts = p.ID, n, p.Revision, preview.Conflicts
+	s.About, s.Message = p.Title, text(p.Message)
+	if d := preview.Change.Document; d.Title.Set {
+		s.Title = d.Title.Value
+	}
+	if d := preview.Change.Document; d.Description.Set {
+		s.Description = d.Description.Value
+	}
+	if merged := cmp.Or(preview.Merged, preview.Proposed); merged != nil {
+		s.Content = *merged
+	}
+	return nil
+}
+
+// resolved returns the changes of the proposal with its change of this document replaced. The other
+// changes stay as they are.
+func (v *visit) resolved(s suggestion, change sheaf.ProposedChange) ([]sheaf.ProposedChange, error) {
+	ctx, a := v.r.Context(), v.console.app
+	p, err := a.Proposal(ctx, v.caller, s.Proposal)
+	if err != nil {
+		return nil, err
+	}
+	if s.Change < 0 || s.Change >= len(p.Changes) || p.Changes[s.Change].DocumentID != s.Document {
+		return nil, errForm
+	}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if i != s.Change && c.Document.Content.Set {
+			preview, err := a.PreviewChange(ctx, v.caller, p.ID, i)
+			if err != nil {
+				return nil, err
+			}
+			c.Document.Content = sheaf.Some(*preview.Proposed)
+		}
+	}
+	c := &p.Changes[s.Change]
+	c.BaseVersion = change.BaseVersion
+	c.Document.Title, c.Document.Description, c.Document.Content = change.Document.Title, change.Document.Description, change.Document.Content
+	return p.Changes, nil
+}
+
+// saveSuggestion makes the proposal, or changes the one whose conflict is resolved.
+func (v *visit) saveSuggestion(s suggestion) (p sheaf.Proposal, err error) {
+	change, err := v.suggested(s)
+	if err != nil {
+		return p, err
+	}
+	ctx, a := v.r.Context(), v.console.app
+	if s.Proposal == "" {
+		return a.CreateProposal(ctx, v.caller, change)
+	}
+	changes, err := v.resolved(s, change.Changes.Value[0])
+	if err != nil {
+		return p, err
+	}
+	change.Changes = sheaf.Some(changes)
+	p, err = a.UpdateProposal(ctx, v.caller, s.Proposal, change, sheaf.Match{Asked: true, Revisions: []int64{s.Revision}})
+	if sheaf.KindOf(err) == sheaf.PreconditionFailed {
+		err = &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,
+			Text: "The proposal was changed while you were writing, and your text is not saved. Copy it, and open the proposal again"}
+	}
+	return p, err
 }
 
 // locateDocument sets where a document is.
@@ -65,14 +162,20 @@ func (c *Console) suggest(v *visit) error {
 	if s.Base, err = strconv.ParseInt(v.field("base_version"), 10, 64); err != nil || s.Base < 1 {
 		return errForm
 	}
-	change, err := v.suggested(s)
-	if err == nil {
-		var p sheaf.Proposal
-		if p, err = c.app.CreateProposal(v.r.Context(), v.caller, change); err == nil {
-			return v.done(v.at("proposals", string(p.ID)) + "?saved")
+	if proposal := v.field("proposal"); proposal != "" {
+		id, err := asID(sheaf.ProposalID(proposal), "proposal")
+		if err != nil {
+			return err
 		}
+		s.Proposal = id.Value
+		s.Change, _ = strconv.Atoi(v.field("change"))
+		s.Revision, _ = strconv.ParseInt(v.field("proposal_revision"), 10, 64)
 	}
-	return v.again("document-suggest", s, forSuggestion(err))
+	p, err := v.saveSuggestion(s)
+	if err != nil {
+		return v.again("document-suggest", s, forSuggestion(err))
+	}
+	return v.done(v.at("proposals", string(p.ID)) + "?saved")
 }
 
 // suggested returns the proposal of what was changed.

@@ -158,6 +158,19 @@ func TestProposals_ConflictAndRejectWithoutScripts(t *testing.T) {
 	ada.keys(kb.Enter)
 	ada.read("Nothing was changed, because the proposal conflicts")
 
+	// It is resolved in the editor, with both sides in sight.
+	ada.click("=Resolve in the editor: Opening hours")
+	ada.arrive("Resolve the conflict")
+	ada.read("We open at eight.")
+	ada.holds("We open at ten.\n\nWe close at five.\n")
+	ada.shot("document-resolve")
+	ada.put("We open at half past eight.\n\nWe close at five.\n")
+	ada.click("=Update the proposal")
+	ada.arrive("Open later")
+	ada.gone("=Resolve in the editor: Opening hours")
+	ada.read("We open at half past eight.")
+	ada.read("We are closed on holidays.")
+
 	ada.withoutScripts()
 	ada.open(address)
 	ada.await("document.querySelector('h1')?.innerText === 'Opening hours'")
