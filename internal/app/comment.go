@@ -17,6 +17,16 @@ func (a *App) Comments(ctx context.Context, c Caller, id sheaf.ProposalID, p she
 	})
 }
 
+// Comment returns one comment of a proposal, or NotFound.
+func (a *App) Comment(ctx context.Context, c Caller, id sheaf.ProposalID, number int64) (sheaf.Comment, error) {
+	return read(ctx, a, c, scope(sheaf.ProposalsRead), func(r *store.Reader) (sheaf.Comment, error) {
+		if _, err := r.Proposal(c.Workspace, id); err != nil {
+			return sheaf.Comment{}, err
+		}
+		return r.Comment(c.Workspace, id, number)
+	})
+}
+
 // CreateComment adds a comment to an open proposal. A proposal has at most sheaf.MaxComments
 // (CONFLICT), and the quota must have room for it (QUOTA_REACHED).
 func (a *App) CreateComment(ctx context.Context, c Caller, id sheaf.ProposalID, in sheaf.CommentChange) (sheaf.Comment, error) {

@@ -20,6 +20,13 @@ func (a *App) Proposals(ctx context.Context, c Caller, f sheaf.ProposalFilter) (
 	})
 }
 
+// OpenProposals counts the open proposals that the caller sees, up to `most`.
+func (a *App) OpenProposals(ctx context.Context, c Caller, most int) (int64, error) {
+	return read(ctx, a, c, scope(sheaf.ProposalsRead), func(r *store.Reader) (int64, error) {
+		return r.OpenProposals(c.Workspace, most)
+	})
+}
+
 // CreateProposal stores changes of documents for a decision. The author must see every document and
 // project that they name (NotFound). A base version that never was is Invalid, and one that is no
 // longer kept is a CONFLICT. The plan must include proposals (PLAN_REQUIRED), and limits the open

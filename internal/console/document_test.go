@@ -190,7 +190,7 @@ func TestVersions_ListCompareAndRestore(t *testing.T) {
 	if !strings.Contains(list, "3 versions") || !strings.Contains(list, "<bdi>Ada</bdi>") || !strings.Contains(list, "9 bytes") {
 		t.Errorf("the list is %s", list)
 	}
-	for path, want := range map[string]string{"/versions/3": "<del>- old line", "/versions/2?view=now": "&lt;line&gt;", "/versions/2?view=text": "<p>old line</p>",
+	for path, want := range map[string]string{"/versions/3": "<del>- <b>old</b> line", "/versions/2?view=now": "<ins>+ <b>new</b> <b>&lt;</b>line<b>&gt;</b>", "/versions/2?view=text": "<p>old line</p>",
 		"/versions/1": "This is the first version"} {
 		if got := w.ask(http.MethodGet, w.address(documentPath)+path, w.owner); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), want) {
 			t.Errorf("%s is %d and has no %s: %s", path, got.Code, want, got.Body)
@@ -274,13 +274,48 @@ func TestDocument_EveryPageSaysWhereItIs(t *testing.T) {
 
 func TestDiff_IsReadLineByLine(t *testing.T) {
 	got := readDiff("--- version 1: a\n+++ version 2: b\n@@ -1,3 +1,3 @@\n same\n---- four\n+++ three\n \n\\ No newline at end of file\n")
-	want := diffLines{Lines: []diffLine{{"at", "@@ -1,3 +1,3 @@"}, {"same", "same"}, {"del", "--- four"}, {"ins", "++ three"}, {"same", ""}, {"at", "No newline at end of file"}}}
+	want := diffLines{Lines: []diffLine{{Kind: "at", Text: "@@ -1,3 +1,3 @@"}, {Kind: "same", Text: "same"}, {Kind: "del", Text: "--- four"}, {Kind: "ins", Text: "++ three"},
+		{Kind: "same"}, {Kind: "at", Text: "No newline at end of file"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	long := readDiff("@@ -1 +1 @@\n" + strings.Repeat("+x\n", shownLines))
 	if !long.Cut || len(long.Lines) != shownLines {
 		t.Errorf("of a long diff %d lines are shown, cut %v", len(long.Lines), long.Cut)
+	}
+}
+
+// The words that changed are marked in lines that were replaced, and in no others.
+func TestDiff_MarksChangedWords(t *testing.T) {
+	shown := func(unified string) (out []string) {
+		for _, line := range readDiff("@@ -1 +1 @@\n" + unified).Lines[1:] {
+			text := line.Text
+			if line.Parts != nil {
+				text = ""
+			}
+			for _, p := range line.Parts {
+				if p.Marked {
+					p.Text = "[" + p.Text + "]"
+				}
+				text += p.Text
+			}
+			out = append(out, text)
+		}
+		return out
+	}
+	long := strings.Repeat("a ", maxMarkedWords)
+	for unified, want := range map[string][]string{
+		"-Press the button.\n+Press the green button.\n":                 {"Press the button.", "Press the [green] button."},
+		"-äpfel und Birnen\n+äpfel oder Birnen\n":                        {"äpfel [und] Birnen", "äpfel [oder] Birnen"},
+		"-one two three\n-four five six\n+one two three four five six\n": {"one two three", "four five six", "one two three[ ]four five six"},
+		"-all of this goes\n+nothing stays here now\n":                   {"all of this goes", "nothing stays here now"},
+		"-gone\n same\n+new\n":                                           {"gone", "same", "new"},
+		"+new\n-gone\n":                                                  {"new", "gone"},
+		"-" + long + "\n+" + long + "b\n":                                {long, long + "b"},
+	} {
+		if diff := cmp.Diff(want, shown(unified)); diff != "" {
+			t.Errorf("%.60q: %s", unified, diff)
+		}
 	}
 }
 

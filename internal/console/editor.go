@@ -29,6 +29,9 @@ func (f documentForm) fields() []field {
 		{Name: "project", Label: "Project", Value: string(f.Project), Shown: f.Projects.Now()}}
 }
 
+// Conflicting reports whether another person saved the document meanwhile.
+func (f documentForm) Conflicting() bool { return f.Conflict != nil }
+
 // conflict is the version that another person saved while the person was writing.
 type conflict struct {
 	Saved sheaf.DocumentText

@@ -182,6 +182,8 @@ func didOf(t sheaf.EventType, previous map[string]json.RawMessage) string {
 		}
 	}
 	switch t {
+	case sheaf.ProposalCommented:
+		return "commented on the proposal"
 	case sheaf.SubscriptionFailing:
 		return "counted five failed deliveries in a row of the webhook"
 	case sheaf.SubscriptionDeactivated, sheaf.SubscriptionReactivated:

@@ -26,24 +26,27 @@ var inputs = map[string]input{
 	"e-mail": {"email", "Email"}, "email": {"email", "Email"}, "password": {"password", "The password"}, "again": {"again", "The password"},
 	"current": {"current", "The current password"}, "role": {"role", "Role"}, "plan": {"plan", "Plan"}, "filename": {"filename", "Name"},
 	"color_primary": {"color", "Color"}, "footer": {"footer", "Footer"}, "font": {"font", "Font"}, "logo_media_id": {"logo", "Logo"}, "medium": {"logo", "Logo"},
+	"about": {"about", "What you propose"}, "body": {"body", "The comment"}, "note": {"note", "The note"}, "message": {"message", "The message"},
 }
 
 // formFields are the elements of each page's forms that can show a fault.
 var formFields = map[string][]string{
-	"project-form":  {"name", "description", "color", "icon"},
-	"folder-form":   {"name", "color"},
-	"document-form": {"title", "project", "description", "content"},
-	"webhook-form":  {"name", "url", "event", "headers"},
-	"key-form":      {"name", "scope", "reach"},
-	"invite":        {"email", "reach"},
-	"member-access": {"reach"},
-	"setup":         {"email", "password", "again"},
-	"invitation":    {"name", "password", "again"},
-	"account":       {"name", "current", "password", "again"},
-	"settings":      {"name"},
-	"branding-form": {"name", "color", "logo", "footer"},
-	"move":          {"folder", "parent"},
-	"medium-rename": {"filename"},
+	"project-form":     {"name", "description", "color", "icon"},
+	"folder-form":      {"name", "color"},
+	"document-form":    {"title", "project", "description", "content"},
+	"document-suggest": {"about", "message", "title", "description", "content"},
+	"comment-edit":     {"body"},
+	"webhook-form":     {"name", "url", "event", "headers"},
+	"key-form":         {"name", "scope", "reach"},
+	"invite":           {"email", "reach"},
+	"member-access":    {"reach"},
+	"setup":            {"email", "password", "again"},
+	"invitation":       {"name", "password", "again"},
+	"account":          {"name", "current", "password", "again"},
+	"settings":         {"name"},
+	"branding-form":    {"name", "color", "logo", "footer"},
+	"move":             {"folder", "parent"},
+	"medium-rename":    {"filename"},
 }
 
 // fault is what is wrong with a form.

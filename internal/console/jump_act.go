@@ -33,6 +33,7 @@ var pagesToGo = []act{
 	{"Trash", "deleted documents", "trash", "archive", sheaf.DocumentsRead, false, nil},
 	{"Brandings", "the look of what you share", "brandings", "palette", sheaf.BrandingsRead, false, nil},
 	{"Media", "pictures and files", "media", "image", sheaf.MediaRead, false, nil},
+	{"Proposals", "changes that wait for a decision", "proposals", "tasks", sheaf.ProposalsRead, false, nil},
 	{"Webhooks", "and their deliveries", "webhooks", "webhook", sheaf.WebhooksRead, false, nil},
 	{"Keys", "of programs", "keys", "key", sheaf.KeysRead, false, nil},
 	{"Activity", "events, requests and deliveries", "activity", "pulse", sheaf.EventsRead, false, nil},

@@ -17,6 +17,7 @@ func TestLimit_OfReadingThatCosts(t *testing.T) {
 		"GET /w/{workspace}/search", "GET /w/{workspace}/jump", "POST /w/{workspace}/documents/preview",
 		"GET /w/{workspace}/documents/{id}", "GET /w/{workspace}/documents/{id}/versions/{n}",
 		"GET /w/{workspace}/documents/{id}/linked", "GET /w/{workspace}/documents/{id}/versions/compare",
+		"GET /w/{workspace}/proposals/{id}",
 	}
 	asked := map[string]bool{}
 	w.c.AdmitReading = func(_ context.Context, name string, _ time.Time) time.Duration {

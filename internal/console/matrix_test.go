@@ -91,7 +91,7 @@ GET /w/{workspace}/documents: documents:read member
 GET /w/{workspace}/documents/new: documents:write editor
 GET /w/{workspace}/documents/links: documents:read member
 POST /w/{workspace}/documents: documents:write editor
-POST /w/{workspace}/documents/preview: documents:write editor
+POST /w/{workspace}/documents/preview: proposals:write member
 GET /w/{workspace}/documents/{id}: documents:read member
 GET /w/{workspace}/documents/{id}/branch: documents:read member
 GET /w/{workspace}/documents/{id}/linked: documents:read member
@@ -113,6 +113,19 @@ GET /w/{workspace}/folders/{id}/share: shares:read member
 POST /w/{workspace}/folders/{id}/share: shares:write editor
 POST /w/{workspace}/shares/{id}: shares:write editor
 POST /w/{workspace}/shares/{id}/delete: shares:write editor
+GET /w/{workspace}/documents/{id}/suggest: proposals:write member
+POST /w/{workspace}/documents/{id}/suggest: proposals:write member
+GET /w/{workspace}/proposals: proposals:read member
+GET /w/{workspace}/proposals/{id}: proposals:read member
+POST /w/{workspace}/proposals/{id}/approve: proposals:approve editor
+POST /w/{workspace}/proposals/{id}/take-back: proposals:approve editor
+POST /w/{workspace}/proposals/{id}/accept: proposals:approve editor
+POST /w/{workspace}/proposals/{id}/reject: proposals:approve editor
+POST /w/{workspace}/proposals/{id}/withdraw: proposals:write member
+POST /w/{workspace}/proposals/{id}/comments: proposals:write member
+GET /w/{workspace}/proposals/{id}/comments/{n}/edit: proposals:write member
+POST /w/{workspace}/proposals/{id}/comments/{n}: proposals:write member
+POST /w/{workspace}/proposals/{id}/comments/{n}/delete: proposals:write member
 GET /w/{workspace}/trash: documents:read member
 GET /w/{workspace}/trash/{id}/delete: documents:write editor
 POST /w/{workspace}/trash/{id}/delete: documents:write editor
@@ -278,6 +291,7 @@ func (w *town) fill() {
 	gone, err := w.a.CreateDocument(ctx, w.caller, sheaf.DocumentChange{Title: sheaf.Some("Gone")})
 	w.must(err)
 	w.must(w.a.DeleteDocument(ctx, w.caller, gone.ID, sheaf.Match{}))
+	proposal := w.propose(d.ID, "Proposal")
 	i, err := w.a.Invite(ctx, w.caller, "carol@example.com", sheaf.Admin, nil)
 	w.must(err)
 	hook, err := w.a.CreateSubscription(ctx, w.caller, sheaf.SubscriptionChange{Name: sheaf.Some("Webhook"), URL: sheaf.Some("https://example.com/"),
@@ -293,8 +307,19 @@ func (w *town) fill() {
 	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: "Key", Scopes: sheaf.AllScopes, OfWorkspace: true})
 	w.must(err)
 	w.secrets = []string{*hook.Secret, *k.Secret, "canary-header"}
-	w.ids = map[string]string{"media": string(m.ID), "webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(branding.ID), "documents": string(d.ID), "shares": string(share.ID), "trash": string(gone.ID), "invitations": string(i.ID),
+	w.ids = map[string]string{"media": string(m.ID), "webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(branding.ID), "documents": string(d.ID), "proposals": string(proposal), "shares": string(share.ID), "trash": string(gone.ID), "invitations": string(i.ID),
 		"members": string(w.caller.User)}
+}
+
+// propose makes a proposal for a document, with a comment.
+func (w *town) propose(id sheaf.DocumentID, title string) sheaf.ProposalID {
+	w.Helper()
+	p, err := w.a.CreateProposal(w.Context(), w.caller, sheaf.ProposalChange{Title: sheaf.Some(title), Changes: sheaf.Some([]sheaf.ProposedChange{
+		{Op: sheaf.ProposeEdit, DocumentID: id, BaseVersion: 1, Document: sheaf.DocumentChange{Content: sheaf.Some("proposed by " + title + "\n")}}})})
+	w.must(err)
+	_, err = w.a.CreateComment(w.Context(), w.caller, p.ID, sheaf.CommentChange{Body: sheaf.Some("comment on " + title), Change: sheaf.Some[int64](0)})
+	w.must(err)
+	return p.ID
 }
 
 // address puts real identifiers into a route's path.
@@ -356,7 +381,11 @@ func (w *town) everything() string {
 	w.must(err)
 	files, err := w.a.Media(ctx, w.caller, sheaf.MediumFilter{Paging: all})
 	w.must(err)
-	b, err := json.Marshal([]any{files, folders, projects, brandings, documents, shares, trash, hooks, deliveries, keys, members, s.Memberships[0].Workspace, s.User})
+	proposals, err := w.a.Proposals(ctx, w.caller, sheaf.ProposalFilter{Paging: all})
+	w.must(err)
+	comments, err := w.a.Comments(ctx, w.caller, sheaf.ProposalID(w.ids["proposals"]), all)
+	w.must(err)
+	b, err := json.Marshal([]any{proposals, comments, files, folders, projects, brandings, documents, shares, trash, hooks, deliveries, keys, members, s.Memberships[0].Workspace, s.User})
 	w.must(err)
 	return string(b)
 }
@@ -420,8 +449,8 @@ func opensTo(role sheaf.Role) (open, closed []string) {
 		}
 		switch needs := slices.Index(rank, words[len(words)-1]); {
 		case needs < 0: // it is open to people outside the workspace
-		// Only owners may remove an owner. All people may remove themselves.
-		case needs > own, strings.HasSuffix(route, "/members/{id}/remove"):
+		// Only owners may remove an owner. All people may remove themselves. Only its author may change a comment.
+		case needs > own, strings.HasSuffix(route, "/members/{id}/remove"), strings.Contains(route, "/comments/{n}"):
 			closed = append(closed, route)
 		default:
 			open = append(open, route)

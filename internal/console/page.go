@@ -42,6 +42,7 @@ type page struct {
 	Place       place                  // where the page's record is
 	Above       []sheaf.PathEntry      // the documents above the page's document, the top one first
 	Troubled    int64                  // webhooks that fail, or were deactivated because they did
+	Proposals   int64                  // open proposals, up to mostOpenShown
 	Made        int64                  // Unix milliseconds before anything was read for the page
 	Data        any                    // the handler's data
 	may         func(sheaf.Scope) bool // what the person may do in this workspace
@@ -59,6 +60,19 @@ func (p page) At(path ...any) string {
 
 // May reports whether the person may do what the scope allows.
 func (p page) May(s string) bool { return p.may(sheaf.Scope(s)) }
+
+// MaySuggest reports whether the person may propose changes, and the plan includes that.
+func (p page) MaySuggest() bool {
+	return p.may(sheaf.ProposalsWrite) && p.Member.Workspace.Plan.AllowProposals() == nil
+}
+
+// OpenProposals returns the number of open proposals for the navigation: "99+" for many.
+func (p page) OpenProposals() string {
+	if p.Proposals >= mostOpenShown {
+		return fmt.Sprint(mostOpenShown-1) + "+"
+	}
+	return fmt.Sprint(p.Proposals)
+}
 
 // MayNest reports whether documents may be below that of the page.
 func (p page) MayNest() bool { return len(p.Above)+1 < sheaf.MaxLevels }
@@ -142,6 +156,9 @@ func (v *visit) render(status int, name string, p page) error {
 	} else if p.Member.Role != "" {
 		// An error of the store is ignored: this may be the page that reports it.
 		p.Troubled, _ = v.console.app.TroubledSubscriptions(v.r.Context(), v.caller)
+		if v.caller.May(sheaf.ProposalsRead) {
+			p.Proposals, _ = v.console.app.OpenProposals(v.r.Context(), v.caller, mostOpenShown)
+		}
 	}
 	var b bytes.Buffer
 	if err := v.console.pages[name].ExecuteTemplate(&b, root, p); err != nil {
@@ -232,6 +249,7 @@ func (c *Console) functions() template.FuncMap {
 		"health":   healthOf,
 		"millis":   millis,
 		"tone":     toneOf,
+		"state":    stateTone,
 		"bytes":    bytesOf,
 		"exact":    exact,
 		"picture":  func(m sheaf.Medium) bool { return m.Picture() },

@@ -27,6 +27,7 @@ func (c *Console) allRoutes() []route {
 	}
 	read, write := needs(sheaf.ProjectsRead), needs(sheaf.ProjectsWrite)
 	docsRead, docsWrite := needs(sheaf.DocumentsRead), needs(sheaf.DocumentsWrite)
+	proposalsRead, proposalsWrite, proposalsApprove := needs(sheaf.ProposalsRead), needs(sheaf.ProposalsWrite), needs(sheaf.ProposalsApprove)
 	brandingsRead, brandingsWrite := needs(sheaf.BrandingsRead), needs(sheaf.BrandingsWrite)
 	sharesRead, sharesWrite := needs(sheaf.SharesRead), needs(sheaf.SharesWrite)
 	hooksRead, hooksWrite := needs(sheaf.WebhooksRead), needs(sheaf.WebhooksWrite)
@@ -102,7 +103,7 @@ func (c *Console) allRoutes() []route {
 		get("/w/{workspace}/documents", docsRead, c.looseDocuments),
 		get("/w/{workspace}/documents/new", docsWrite, c.newDocument),
 		post("/w/{workspace}/documents", docsWrite, c.createDocument, longForm, resumable),
-		post("/w/{workspace}/documents/preview", docsWrite, c.preview, longForm, readOnly, costly),
+		post("/w/{workspace}/documents/preview", proposalsWrite, c.preview, longForm, readOnly, costly),
 		get("/w/{workspace}/documents/links", docsRead, c.linkTargets),
 		get("/w/{workspace}/documents/{id}", docsRead, c.document, costly),
 		get("/w/{workspace}/documents/{id}/branch", docsRead, c.documentBranch),
@@ -126,6 +127,20 @@ func (c *Console) allRoutes() []route {
 		post("/w/{workspace}/folders/{id}/share", sharesWrite, makeShare(sheaf.ShareOfFolder), resumable),
 		post("/w/{workspace}/shares/{id}", sharesWrite, c.updateShare, resumable),
 		post("/w/{workspace}/shares/{id}/delete", sharesWrite, c.deleteShare),
+
+		get("/w/{workspace}/proposals", proposalsRead, c.proposals),
+		get("/w/{workspace}/proposals/{id}", proposalsRead, c.proposal, costly),
+		post("/w/{workspace}/proposals/{id}/approve", proposalsApprove, c.approveProposal),
+		post("/w/{workspace}/proposals/{id}/take-back", proposalsApprove, c.takeBackApproval),
+		post("/w/{workspace}/proposals/{id}/accept", proposalsApprove, c.acceptProposal),
+		post("/w/{workspace}/proposals/{id}/reject", proposalsApprove, c.rejectProposal),
+		post("/w/{workspace}/proposals/{id}/withdraw", proposalsWrite, c.withdrawProposal),
+		post("/w/{workspace}/proposals/{id}/comments", proposalsWrite, c.addComment, resumable),
+		get("/w/{workspace}/proposals/{id}/comments/{n}/edit", proposalsWrite, c.editComment),
+		post("/w/{workspace}/proposals/{id}/comments/{n}", proposalsWrite, c.updateComment, resumable),
+		post("/w/{workspace}/proposals/{id}/comments/{n}/delete", proposalsWrite, c.deleteComment),
+		get("/w/{workspace}/documents/{id}/suggest", proposalsWrite, c.suggestForm),
+		post("/w/{workspace}/documents/{id}/suggest", proposalsWrite, c.suggest, longForm, resumable),
 
 		get("/w/{workspace}/trash", docsRead, c.trash),
 		get("/w/{workspace}/trash/{id}/delete", docsWrite, confirm("trash-delete", true, "document", c.app.TrashedDocument)),

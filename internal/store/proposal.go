@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store/engine"
@@ -116,6 +117,16 @@ WHERE ws = $1 AND state = 1`
 // CountOpenProposals counts the workspace's open proposals.
 func (r *Reader) CountOpenProposals(ws sheaf.WorkspaceID) (int64, error) {
 	return r.count(countOpenProposals, ws)
+}
+
+// OpenProposals counts the visible open proposals of the workspace, up to `most`.
+func (r *Reader) OpenProposals(ws sheaf.WorkspaceID, most int) (int64, error) {
+	var w engine.Conditions
+	w.And("ws = ?", ws)
+	w.And("state = ?", proposalStateNumber(sheaf.ProposalOpen))
+	r.seeProposals(&w, ws)
+	sql := "SELECT COUNT(*) FROM (SELECT 1 FROM proposals" + r.dialect().By("proposals_of_state") + " " + w.SQL() + " LIMIT " + strconv.Itoa(most) + ") AS visible"
+	return r.count(sql, w.Args...)
 }
 
 // CountOpenOf counts the open proposals of one user.

@@ -5,6 +5,7 @@
   "use strict";
   const form = document.getElementById("editor");
   const area = form.elements.content, revision = form.elements.revision;
+  const base = revision || form.elements.base_version, suggests = !revision && !!base; // a suggestion is sent once
   const say = (words) => { form.querySelector("[data-state]").textContent = words; };
 
   // The documents for a link, which the server finds.
@@ -22,7 +23,8 @@
     find: (q, signal) => documents({ q }, signal),
     resolve: async (address) => (await documents({ address }))[0] || null,
   }) : null;
-  const typed = ["title", "description", "content", "project"].map((name) => (name === "content" && text) || form.elements[name]);
+  const typed = ["title", "description", "content", "project", "about", "message"].map((name) => (name === "content" && text) || form.elements[name]).filter(Boolean);
+  const project = form.elements.project;
 
   // The files that are uploaded: by the placeholder in the text, the promise whether it worked.
   const uploads = new Map();
@@ -54,7 +56,7 @@
   // Unsaved text is stored in this browser as a draft, by person, document, base revision and page: two tabs of one
   // document have a draft each.
   const prefix = "draft " + form.dataset.draft + " ", own = Array.from(crypto.getRandomValues(new Uint8Array(8)), (n) => n.toString(16)).join("");
-  const key = () => prefix + (revision ? revision.value : 0) + " " + own;
+  const key = () => prefix + (base ? base.value : 0) + " " + own;
   const drafts = () => { try { return Object.keys(localStorage).filter((name) => name.startsWith(prefix)); } catch (_) { return []; } };
   const mine = () => drafts().filter((name) => name.endsWith(" " + own));
   const read = (name) => { try { return JSON.parse(localStorage.getItem(name)); } catch (_) { return null; } };
@@ -66,7 +68,7 @@
     if (now() === saved) { forget(); return; }
     try {
       localStorage.setItem(key(), JSON.stringify({ at: Date.now(), values: typed.map((field) => (field === text ? withoutUploads(field.value) : field.value)),
-        was: was.map((field) => field.value), project: typed[3].selectedOptions.length ? typed[3].selectedOptions[0].textContent : "" }));
+        was: was.map((field) => field.value), project: project && project.selectedOptions.length ? project.selectedOptions[0].textContent : "" }));
     } catch (_) { unkept = true; }
   };
 
@@ -84,11 +86,11 @@
       return here === saved ? values !== saved && values !== discarded : values === here;
     });
     if (!found) { keep(); return; }
-    const [began] = found.name.slice(prefix.length).split(" "), older = revision && began !== revision.value;
+    const [began] = found.name.slice(prefix.length).split(" "), older = base && began !== base.value;
     typed.forEach((field, i) => { field.value = found.values[i]; });
-    if (typed[3].selectedIndex < 0) typed[3].append(new Option(found.project, found.values[3], false, true)); // beyond the list
+    if (project && project.selectedIndex < 0) project.append(new Option(found.project, found.values[3], false, true)); // beyond the list
     if (Array.isArray(found.was) && found.was.length === was.length) was.forEach((field, i) => { field.value = found.was[i]; });
-    if (revision) revision.value = began;
+    if (base) base.value = began;
     try {
       const draft = localStorage.getItem(found.name);
       localStorage.setItem(found.name, taken);
@@ -96,7 +98,8 @@
       localStorage.setItem(key(), draft);
     } catch (_) { unkept = true; }
     kept.querySelector("span").textContent = "Restored your unsaved changes." +
-      (older ? " Someone has saved the document since. When you save, you see both texts." : "");
+      (!older ? "" : suggests ? " The document has changed since. Your proposal is about the version that you began with."
+        : " Someone has saved the document since. When you save, you see both texts.");
     kept.hidden = false;
   };
   let lost = false;
@@ -231,7 +234,8 @@
 
   const state = () => {
     if (uploads.size) say(waiting ? progress + ". Saving waits for it." : progress);
-    else if (now() === saved) say("Ctrl-S saves.");
+    else if (now() === saved) say(suggests ? "" : "Ctrl-S saves.");
+    else if (suggests) say(unkept ? "Not proposed yet, and too long to survive a reload." : "Not proposed yet. Your text is kept in this browser.");
     else say(unkept ? "Not saved, and too long to survive a reload. Ctrl-S saves." : "Not saved. Ctrl-S saves.");
   };
   // What is typed within the editor is reported by it, not by events of the form.

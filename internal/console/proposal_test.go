@@ -1,0 +1,213 @@
+package console
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"sheaf.dev/internal/sheaf"
+)
+
+// send sends a form to a page of a workspace.
+func (d *divided) send(token, path string, form url.Values) *httptest.ResponseRecorder {
+	d.Helper()
+	return d.request(http.MethodPost, "/w/"+string(d.caller.Workspace)+"/"+path, token, form)
+}
+
+// D182: a member suggests an edit with the form, without a script. An owner discusses, approves and
+// accepts it with the forms of its page.
+func TestProposal_FromSuggestionToAcceptance(t *testing.T) {
+	d := divide(t)
+	document := "documents/" + d.ids["documents"]
+	form := func(page string) url.Values { return hidden(page) }
+	read := func(token, path string) string {
+		t.Helper()
+		got := d.request(http.MethodGet, "/w/"+string(d.caller.Workspace)+"/"+path, token, nil)
+		if got.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", path, got.Code, got.Body)
+		}
+		return got.Body.String()
+	}
+	d.wantIn(read(d.member, document), true, document+"/suggest")
+	d.wantIn(read(d.member, document), false, document+"/edit")
+	suggestion := form(read(d.member, document+"/suggest"))
+	for name, value := range map[string]string{"about": "Say <which> button", "message": "It is not clear.", "title": "Document", "content": "Press the green button.\r\n"} {
+		suggestion.Set(name, value)
+	}
+	// Without a change, or without its own title, it comes back with what was typed.
+	for field, wrong := range map[string]struct{ value, says string }{"content": {"", "You have not changed anything yet"}, "about": {"", "What you propose: give it a title"}} {
+		bad := url.Values{}
+		for name := range suggestion {
+			bad.Set(name, suggestion.Get(name))
+		}
+		bad.Set(field, wrong.value)
+		got := d.send(d.member, document+"/suggest", bad)
+		if got.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d", field, got.Code)
+		}
+		d.wantIn(got.Body.String(), true, wrong.says, "It is not clear.")
+	}
+	got := d.send(d.member, document+"/suggest", suggestion)
+	if got.Code != http.StatusSeeOther {
+		t.Fatalf("%d %s", got.Code, got.Body)
+	}
+	proposal := strings.TrimPrefix(strings.TrimSuffix(got.Header().Get("Location"), "?saved"), "/w/"+string(d.caller.Workspace)+"/")
+	d.wantIn(read(d.owner, "proposals"), true, "Say &lt;which&gt; button", "Bob", `title="4 open"`)
+	d.wantIn(read(d.member, proposal), true, "It is not clear.", "<ins>+ Press the green button.", "/withdraw", "An editor, admin or owner decides.")
+	d.wantIn(read(d.member, proposal), false, "/approve", "/accept", "/reject")
+
+	// The discussion: comments are Markdown, and only their author changes them.
+	if got := d.send(d.owner, proposal+"/comments", url.Values{"body": {"Which **green**?"}, "change": {"0"}}); got.Header().Get("Location") != "/w/"+string(d.caller.Workspace)+"/"+proposal+"#comment-1" {
+		t.Fatalf("%d %v %s", got.Code, got.Header(), got.Body)
+	}
+	d.wantIn(d.send(d.owner, proposal+"/comments", url.Values{"body": {" "}}).Body.String(), true, "The comment is required")
+	d.wantIn(read(d.member, proposal), true, "Which <strong>green</strong>?")
+	d.wantIn(read(d.member, proposal), false, "comments/1/edit")
+	edit := form(read(d.owner, proposal+"/comments/1/edit"))
+	edit.Set("body", "Which *blue*?")
+	for _, want := range []int{http.StatusSeeOther, http.StatusPreconditionFailed} { // the second time it has changed since
+		if got := d.send(d.owner, proposal+"/comments/1", edit); got.Code != want {
+			t.Errorf("%d instead of %d: %s", got.Code, want, got.Body)
+		}
+		edit.Set("body", "Another")
+	}
+	d.wantIn(read(d.owner, proposal), true, "Which <em>blue</em>?", "edited")
+
+	// What is decided is what was read.
+	id := sheaf.ProposalID(strings.TrimPrefix(proposal, "proposals/"))
+	_, err := d.a.UpdateProposal(t.Context(), d.callerOf(d.member), id, sheaf.ProposalChange{Title: sheaf.Some("Say which button")}, sheaf.Match{})
+	d.must(err)
+	old := url.Values{"revision": {"1"}, "note": {"typed before"}}
+	for _, act := range []string{"approve", "accept", "reject"} {
+		got := d.send(d.owner, proposal+"/"+act, old)
+		if got.Code != http.StatusPreconditionFailed {
+			t.Errorf("%s: %d", act, got.Code)
+		}
+		d.wantIn(got.Body.String(), true, "The proposal was changed while you were reading it, and nothing was decided.", "typed before", `name="revision" value="2"`)
+	}
+	now := url.Values{"revision": {"2"}}
+	for _, step := range []struct{ act, shows, hides string }{{"approve", "Take back your approval", "data-approve"}, {"take-back", "data-approve", "Take back your approval"},
+		{"approve", "Take back your approval", "data-approve"}, {"accept", "Accepted by", "Take back"}} {
+		if got := d.send(d.owner, proposal+"/"+step.act, now); got.Code != http.StatusSeeOther {
+			t.Fatalf("%s: %d %s", step.act, got.Code, got.Body)
+		}
+		d.wantIn(read(d.owner, proposal), true, step.shows)
+		d.wantIn(read(d.owner, proposal), false, step.hides)
+	}
+	d.wantIn(read(d.member, document), true, "Press the green button.")
+	d.wantIn(read(d.owner, "proposals?state=accepted"), true, "Say which button")
+	d.wantIn(read(d.owner, "proposals"), false, "Say which button")
+	if got := d.send(d.owner, proposal+"/reject", url.Values{"revision": {"3"}}); got.Code != http.StatusConflict {
+		t.Errorf("a second decision: %d", got.Code)
+	}
+	d.wantIn(read(d.owner, "activity"), true, "commented on the proposal", "accepted the proposal")
+}
+
+// D175: a conflict shows both sides, in the list of changes and with the refusal.
+func TestProposal_ShowsConflicts(t *testing.T) {
+	d := divide(t)
+	ctx := t.Context()
+	id := sheaf.DocumentID(d.ids["documents"])
+	_, err := d.a.UpdateDocument(ctx, d.caller, id, sheaf.DocumentChange{Content: sheaf.Some("written <meanwhile>\n")}, sheaf.Match{})
+	d.must(err)
+	proposal := "proposals/" + d.ids["proposals"]
+	page := d.get(proposal)
+	d.wantIn(page, true, "one of its changes conflicts", "The document now, line 1", "written &lt;meanwhile&gt;", "The proposal, line 1", "proposed by Proposal")
+	got := d.send(d.owner, proposal+"/accept", url.Values{"revision": {"1"}})
+	if got.Code != http.StatusConflict {
+		t.Errorf("%d", got.Code)
+	}
+	d.wantIn(got.Body.String(), true, "Nothing was changed, because the proposal conflicts", "written &lt;meanwhile&gt;")
+	d.wantIn(d.get(proposal+"?change=0&view=texts"), true, "The present text", "The proposed text")
+	d.wantIn(d.get(proposal+"?change=0&view=rendered"), true, "<h3>Now</h3>", "<h3>Proposed</h3>", "<p>proposed by Proposal</p>")
+
+	// The editor resolves it: the proposal is based on the present version then, and its other changes stay.
+	link := "documents/" + string(id) + "/suggest?proposal=" + d.ids["proposals"] + "&change=0"
+	d.wantIn(page, true, strings.ReplaceAll(link, "&", "&amp;"))
+	editor := d.get(link)
+	d.wantIn(editor, true, "Resolve the conflict", "The document now, line 1", "proposed by Proposal </textarea>")
+	form := hidden(editor)
+	for name, value := range map[string]string{"about": "Proposal", "title": "Document", "content": "written meanwhile, and proposed\n"} {
+		form.Set(name, value)
+	}
+	for _, want := range []int{http.StatusSeeOther, http.StatusPreconditionFailed} { // the second time it has changed since
+		if got := d.send(d.owner, "documents/"+string(id)+"/suggest", form); got.Code != want {
+			t.Errorf("%d instead of %d: %s", got.Code, want, got.Body)
+		}
+	}
+	d.wantIn(d.get(proposal), true, "Accept</button>")
+	d.wantIn(d.get(proposal+"?change=0&view=texts"), true, "written meanwhile, and proposed")
+	d.wantIn(d.get(proposal), false, "conflicts")
+	if got := d.send(d.owner, proposal+"/withdraw", url.Values{"revision": {"2"}}); got.Code != http.StatusSeeOther {
+		t.Errorf("%d", got.Code)
+	}
+	d.wantIn(d.get(proposal), true, "Withdrawn by")
+}
+
+// Every op is shown with what it names, before and after the decision.
+func TestProposal_ShowsEveryOp(t *testing.T) {
+	d := divide(t)
+	ctx := t.Context()
+	in, id := sheaf.ProjectID(d.inside["projects"]), sheaf.DocumentID(d.inside["documents"])
+	other, err := d.a.CreateDocument(ctx, d.caller, sheaf.DocumentChange{Title: sheaf.Some("Other"), ProjectID: sheaf.Some(in)})
+	d.must(err)
+	metadata := sheaf.Some(sheaf.MetadataChange{Merge: true, Entries: []sheaf.MetadataEntry{{Name: "team", Value: new("docs")}}})
+	p, err := d.a.CreateProposal(ctx, d.caller, sheaf.ProposalChange{Title: sheaf.Some("All"), Changes: sheaf.Some([]sheaf.ProposedChange{
+		{Op: sheaf.ProposeCreate, Document: sheaf.DocumentChange{Title: sheaf.Some("Above"), ProjectID: sheaf.Some(in), Content: sheaf.Some("new text")}},
+		{Op: sheaf.ProposeCreate, Document: sheaf.DocumentChange{Title: sheaf.Some("Below it"), ProjectID: sheaf.Some(in), ParentID: sheaf.Some(sheaf.DocumentID("$0"))}},
+		{Op: sheaf.ProposeEdit, DocumentID: id, BaseVersion: 1, Document: sheaf.DocumentChange{Title: sheaf.Some("Inside renamed"), Description: sheaf.Some("d"), Metadata: metadata}},
+		{Op: sheaf.ProposeMove, DocumentID: other.ID, Move: sheaf.DocumentMove{BeforeID: sheaf.Some(id)}},
+		{Op: sheaf.ProposeDelete, DocumentID: other.ID, BaseVersion: 1},
+		{Op: sheaf.ProposeRestore, DocumentID: sheaf.DocumentID(d.inside["trash"])},
+	})})
+	d.must(err)
+	open := d.get("proposals/" + string(p.ID))
+	d.wantIn(open, true, "<ins>+ new text", "Inside project", `<dt>Below</dt><dd><ins dir="auto">Above</ins>`, `Inside document</del><ins dir="auto">Inside renamed`, "Metadata “team”",
+		`<dt>Before</dt><dd><ins dir="auto">Inside document</ins>`, "Deletes the document", "Restores the document", "Inside trashed", "All 6 changes are made at once")
+	// Somebody who sees only a part sees it too, as it names nothing else.
+	restricted := d.request(http.MethodGet, "/w/"+string(d.caller.Workspace)+"/proposals/"+string(p.ID), d.reader, nil)
+	d.wantIn(restricted.Body.String(), true, "Inside renamed")
+	d.withoutLeaks("the proposal", restricted)
+	if got := d.send(d.owner, "proposals/"+string(p.ID)+"/accept", url.Values{"revision": {"1"}}); got.Code != http.StatusSeeOther {
+		t.Fatalf("%d %s", got.Code, got.Body)
+	}
+	d.wantIn(d.get("proposals/"+string(p.ID)), true, "Accepted by", "<ins>+ new text", "Inside renamed")
+}
+
+// On the plan free, no page leads to the editor of suggestions. What is open can be decided.
+func TestProposal_OnFree(t *testing.T) {
+	d := divide(t)
+	_, err := d.a.Operator().SetPlan(t.Context(), d.caller.Workspace, sheaf.Free)
+	d.must(err)
+	d.wantIn(d.get("documents/"+d.ids["documents"]), false, "/suggest")
+	suggestion := hidden(d.get("documents/" + d.ids["documents"] + "/suggest"))
+	suggestion.Set("about", "a")
+	suggestion.Set("title", "Another")
+	d.wantIn(d.send(d.owner, "documents/"+d.ids["documents"]+"/suggest", suggestion).Body.String(), true, "Proposals need the Pro or Business plan")
+	if got := d.send(d.owner, "proposals/"+d.ids["proposals"]+"/accept", url.Values{"revision": {"1"}}); got.Code != http.StatusSeeOther {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+}
+
+// A list and a discussion are shown page by page.
+func TestProposal_Pages(t *testing.T) {
+	d := divide(t)
+	for range listPage {
+		d.propose(sheaf.DocumentID(d.ids["documents"]), "One more")
+	}
+	d.wantIn(d.get("proposals"), true, "1 to 50 of 53 proposals", ">Next<")
+	d.wantIn(d.get("proposals?from=50"), true, "51 to 53 of 53", ">Previous<")
+	id := sheaf.ProposalID(d.ids["proposals"])
+	for range commentsPage {
+		_, err := d.a.CreateComment(t.Context(), d.caller, id, sheaf.CommentChange{Body: sheaf.Some("again")})
+		d.must(err)
+	}
+	got := d.send(d.owner, "proposals/"+string(id)+"/comments", url.Values{"body": {"the last one"}})
+	to := strings.TrimPrefix(got.Header().Get("Location"), "/w/"+string(d.caller.Workspace)+"/")
+	if to != "proposals/"+string(id)+"?comments=100#comment-102" {
+		t.Errorf("it leads to %q", to)
+	}
+	d.wantIn(d.get(strings.TrimSuffix(to, "#comment-102")), true, "the last one", "101 to 102 of 102 comments")
+}
