@@ -31,7 +31,7 @@ func installed(t *testing.T, r *remote, data string) []string {
 
 // completions returns the suggestions for a line.
 var completions = map[string][]string{
-	"sheaf pro":                             {"projects", "profile"},
+	"sheaf pro":                             {"projects", "proposals", "profile"},
 	"sheaf projects ":                       {"list", "get", "create", "update", "move", "delete"},
 	"sheaf projects list --fo":              {"--folder"},
 	"sheaf webhooks rotate":                 {"rotate-secret"},
@@ -111,7 +111,7 @@ _sheaf; printf '%s\n' "${COMPREPLY[@]}"`
 		words []string
 		want  string
 	}{
-		{"sheaf pro", []string{"sheaf", "pro"}, "projects\nprofile"},
+		{"sheaf pro", []string{"sheaf", "pro"}, "projects\nproposals\nprofile"},
 		{"sheaf projects get My", []string{"sheaf", "projects", "get", "My"}, `My\ handbook`},
 		{`sheaf projects get My\ h`, []string{"sheaf", "projects", "get", `My\ h`}, `My\ handbook`},
 		{`sheaf projects get "My h`, []string{"sheaf", "projects", "get", `"My h`}, `My handbook`},
@@ -145,7 +145,7 @@ for line in 'sheaf pro' 'sheaf workspace create --plan ' 'sheaf projects get M';
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if got, want := strings.Join(firstFields(string(out)), "|"), "profile|projects|business|free|pro|My handbook"; strings.TrimSpace(strings.ReplaceAll(got, "\n", "")) != want {
+	if got, want := strings.Join(firstFields(string(out)), "|"), "profile|projects|proposals|business|free|pro|My handbook"; strings.TrimSpace(strings.ReplaceAll(got, "\n", "")) != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

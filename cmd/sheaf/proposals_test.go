@@ -127,3 +127,34 @@ func TestMarkdown_IsProposed(t *testing.T) {
 		t.Errorf("the proposal is %v", p)
 	}
 }
+
+// D182a: in a project, new documents are proposed below each other, moved ones move, and one in the trash comes back.
+func TestMarkdown_AProjectIsProposed(t *testing.T) {
+	t.Parallel()
+	r, dir := newRemote(t), t.TempDir()
+	source := []string{"import-markdown", dir, "--source", "s", "--as-project"}
+	putFile(t, dir, "a.md", "# A\n")
+	putFile(t, dir, "old/b.md", "# B\n")
+	putFile(t, dir, "c.md", "# C\n")
+	r.do(t, source...)
+	r.do(t, "documents", "delete", r.documentOf(t, "s:c.md")["id"].(string))
+	putFile(t, dir, "new/index.md", "# New\n")
+	putFile(t, dir, "new/d.md", "# D\n")
+	putFile(t, dir, "new/deep/e.md", "# E\n")
+	b := r.documentOf(t, "s:old/b.md")
+	r.do(t, "documents", "move", b["id"].(string), "--parent", "root")
+	before := r.do(t, "documents", "tree", "s")
+	got := r.json(t, append(source, "--propose")...)
+	if after := r.do(t, "documents", "tree", "s"); after != before {
+		t.Errorf("the tree became\n%s", after)
+	}
+	r.do(t, "proposals", "accept", got["proposal"].(string))
+	d, e := r.documentOf(t, "s:new/d.md"), r.documentOf(t, "s:new/deep/e.md")
+	if d["parent_id"] == nil || e["parent_id"] == nil || e["parent_id"] == d["parent_id"] {
+		t.Errorf("d is %v, e is %v", d, e)
+	}
+	if now := r.documentOf(t, "s:old/b.md"); now["parent_id"] != b["parent_id"] {
+		t.Errorf("b is %v, and was %v", now, b)
+	}
+	r.documentOf(t, "s:c.md")
+}

@@ -119,6 +119,7 @@ var spanning = map[string][]string{
 		"SELECT COALESCE(SUM(open), 0) FROM leases", // a metric
 		"FROM invitations WHERE invited_by = $1",    // of a user who is erased
 		"FROM invitations WHERE email_folded = $1",
+		"WHERE i.email_folded = $1", // of an e-mail that is erased
 	},
 	"lookup": {
 		"k.hash = $1", "k.hash = {hash}", "k.old_hash = $1", "k.old_hash = {hash}",

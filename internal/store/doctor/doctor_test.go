@@ -424,8 +424,9 @@ func populate(t *testing.T, c *apitest.Client, url string) {
 	written := "/api/v1/documents/" + id("/api/v1/documents", object{"title": "Draft", "content": "one"})
 	c.PATCH(written, object{"content": "two"}).Want(t, 200)
 	c.PATCH(written, object{"title": "Written"}).Want(t, 200)
-	id("/api/v1/proposals", object{"title": "Better", "changes": []object{
+	proposal := id("/api/v1/proposals", object{"title": "Better", "changes": []object{
 		{"op": "edit", "document_id": strings.TrimPrefix(written, "/api/v1/documents/"), "base_version": 1, "content": "three"}}})
+	c.POST("/api/v1/proposals/"+proposal+"/comments", object{"body": "Why?"}).Want(t, 201)
 	share := id("/api/v1/shares", object{"resource_type": "project", "resource_id": filed})
 	c.PATCH("/api/v1/shares/"+share, object{"listed": true}).Want(t, 200)
 	id("/api/v1/shares", object{"resource_type": "document", "resource_id": strings.TrimPrefix(written, "/api/v1/documents/")})
