@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 
@@ -412,6 +413,7 @@ type ProposalPreview struct {
 	Index                           int
 	Change                          sheaf.ProposedChange
 	Base, Proposed, Present, Merged *string
+	Draft                           *string // of a text that conflicts: merged, with the proposed lines in each conflict; nil if that is not possible
 	Diff                            *string // unified, from the present text to the merged one, or the proposed one if they conflict
 	Conflicts                       []sheaf.ProposalConflict
 }
@@ -465,12 +467,40 @@ func (a *App) PreviewChange(ctx context.Context, c Caller, id sheaf.ProposalID, 
 			v.Present = &s.present.Content
 		}
 		v.Merged = s.merged
+		if s.merged == nil && v.Base != nil && v.Present != nil {
+			v.Draft = draftOf(*v.Base, *v.Present, *v.Proposed, v.Conflicts)
+		}
 		v.Diff = difference(v.Present, v.Merged)
 		if v.Merged == nil {
 			v.Diff = difference(v.Present, v.Proposed)
 		}
 		return v, nil
 	})
+}
+
+// draftOf merges texts that conflict, and takes the proposed lines in each conflict. It returns nil if
+// that is not possible.
+func draftOf(base, present, proposed string, conflicts []sheaf.ProposalConflict) *string {
+	// A base with the present lines in each conflict lets only the proposal change these.
+	lines, at := strings.SplitAfter(base, "\n"), 0
+	var agreed strings.Builder
+	for i := range conflicts {
+		for _, h := range conflicts[i].Hunks {
+			from := h.BaseLine - 1
+			to := from + len(slices.Collect(strings.Lines(h.Base)))
+			if from < at || to > len(lines) {
+				return nil
+			}
+			agreed.WriteString(strings.Join(lines[at:from], "") + h.Present)
+			at = to
+		}
+	}
+	agreed.WriteString(strings.Join(lines[at:], ""))
+	draft, left := merge.Lines(agreed.String(), present, proposed)
+	if len(left) > 0 {
+		return nil
+	}
+	return &draft
 }
 
 func textOf(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.ProposalID, sha256 string) (*string, error) {

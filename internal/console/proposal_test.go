@@ -146,6 +146,25 @@ func TestProposal_ShowsConflicts(t *testing.T) {
 	d.wantIn(d.get(proposal), true, "Withdrawn by")
 }
 
+// The text with which a conflict is resolved has what each side changed elsewhere.
+func TestProposal_ResolvingKeepsTheRest(t *testing.T) {
+	d := divide(t)
+	ctx := t.Context()
+	write := func(lines ...string) sheaf.DocumentChange {
+		return sheaf.DocumentChange{Content: sheaf.Some(strings.Join(lines, "\n\n") + "\n")}
+	}
+	created := write("one", "two", "three", "four", "five")
+	created.Title = sheaf.Some("Numbers")
+	doc, err := d.a.CreateDocument(ctx, d.caller, created)
+	d.must(err)
+	p, err := d.a.CreateProposal(ctx, d.caller, sheaf.ProposalChange{Title: sheaf.Some("More"), Changes: sheaf.Some([]sheaf.ProposedChange{
+		{Op: sheaf.ProposeEdit, DocumentID: doc.ID, BaseVersion: 1, Document: write("one proposed", "two", "three proposed", "four", "five")}})})
+	d.must(err)
+	_, err = d.a.UpdateDocument(ctx, d.caller, doc.ID, write("one", "two", "three present", "four", "five present", "six"), sheaf.Match{})
+	d.must(err)
+	d.wantIn(d.get("documents/"+string(doc.ID)+"/suggest?proposal="+string(p.ID)+"&change=0"), true, "> one proposed two three proposed four five present six </textarea>")
+}
+
 // Every op is shown with what it names, before and after the decision.
 func TestProposal_ShowsEveryOp(t *testing.T) {
 	d := divide(t)

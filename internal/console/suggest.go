@@ -79,7 +79,7 @@ func (v *visit) fillResolution(s *suggestion, proposal, change string) error {
 	if d := preview.Change.Document; d.Description.Set {
 		s.Description = d.Description.Value
 	}
-	if merged := cmp.Or(preview.Merged, preview.Proposed); merged != nil {
+	if merged := cmp.Or(preview.Merged, preview.Draft, preview.Proposed); merged != nil {
 		s.Content = *merged
 	}
 	return nil
