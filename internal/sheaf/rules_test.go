@@ -251,7 +251,7 @@ func TestRole_Scopes(t *testing.T) {
 	for _, r := range Roles() {
 		table += fmt.Sprintf(" `%s` |", r)
 	}
-	table += " with a restriction |\n|---|" + strings.Repeat("---|", len(Roles())+1) + "\n"
+	table += " a restricted key |\n|---|" + strings.Repeat("---|", len(Roles())+1) + "\n"
 	for _, s := range AllScopes {
 		table += fmt.Sprintf("| `%s` |", s)
 		for _, r := range Roles() {
