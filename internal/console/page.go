@@ -66,6 +66,12 @@ func (p page) MaySuggest() bool {
 	return p.may(sheaf.ProposalsWrite) && p.Member.Workspace.Plan.AllowProposals() == nil
 }
 
+// MayWrite reports whether the person may change documents here directly: not in a project that needs
+// review.
+func (p page) MayWrite() bool {
+	return p.may(sheaf.DocumentsWrite) && (p.Place.Project == nil || p.Place.Project.Approvals == 0)
+}
+
 // OpenProposals returns the number of open proposals for the navigation: "99+" for many.
 func (p page) OpenProposals() string {
 	if p.Proposals >= mostOpenShown {
