@@ -31,7 +31,7 @@ type Project struct {
 	Documents []Document `json:"documents"`
 }
 
-// Review is what a project asks for before its documents change.
+// Review says how many approvals a change of the project's documents needs.
 type Review struct {
 	Approvals int `json:"approvals"` // of other people, 1 to 3
 }

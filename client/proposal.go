@@ -27,18 +27,18 @@ type Proposal struct {
 	UpdatedAt time.Time        `json:"updated_at"`
 	DecidedAt *time.Time       `json:"decided_at"` // nil: it is open
 	DecidedBy *string          `json:"decided_by"`
-	// Conflicts are what hinders the acceptance at the moment. Only Get returns them.
+	// Conflicts are the changes that cannot be made at the moment. Only Get returns them.
 	Conflicts []Conflict `json:"conflicts"`
 }
 
-// Approval is a person's yes to a proposal.
+// Approval records that a person approved a proposal.
 type Approval struct {
 	UserID    string    `json:"user_id"`
 	KeyID     *string   `json:"key_id"` // nil: the console
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Conflict is a change that cannot be made, because its document has changed since.
+// Conflict is a change that cannot be made, because its document has changed since the base version.
 type Conflict struct {
 	Change     int    `json:"change"` // counted from 0
 	DocumentID string `json:"document_id"`
@@ -107,15 +107,15 @@ type NewProposal struct {
 	Changes []NewChange `json:"changes"`           // 1 to 100
 }
 
-// ProposalChange are the fields of an open proposal to change. New changes replace all former ones, and
-// remove the approvals.
+// ProposalChange has the fields of an open proposal to change. New changes replace all earlier ones,
+// and remove the approvals.
 type ProposalChange struct {
 	Title   Opt[string]      `json:"title,omitzero"`
 	Message Opt[string]      `json:"message,omitzero"`
 	Changes Opt[[]NewChange] `json:"changes,omitzero"`
 }
 
-// ProposalPreview is one change of a proposal with its texts. nil: there is no such text.
+// ProposalPreview is one change of a proposal with its texts. A text that does not exist is nil.
 type ProposalPreview struct {
 	Received
 	Change     int        `json:"change"` // counted from 0
@@ -154,7 +154,7 @@ type ProposalFilter struct {
 	ProjectID    string    // only those that name this project, or documents of it
 	DocumentID   string    // only those that name this document
 	UserID       string    // only those of this author
-	UpdatedSince time.Time // changed last at this time or later; zero: any
+	UpdatedSince time.Time // changed at this time or later; zero: any
 	Paging
 }
 
@@ -168,9 +168,9 @@ func (f ProposalFilter) values() url.Values {
 	return q
 }
 
-// Proposals are the operations on proposals. Reading needs the scope proposals:read, making and
-// discussing one proposals:write, and deciding about one proposals:approve. Accepting also needs
-// documents:write, and texts need documents:read.
+// Proposals are the operations on proposals. Reading proposals needs the scope proposals:read. Making and
+// discussing them needs proposals:write. Approving, accepting and rejecting them needs proposals:approve.
+// Accepting also needs documents:write, and reading texts needs documents:read.
 type Proposals struct{ c *Client }
 
 const proposalsPath = "/api/v1/proposals"
@@ -210,7 +210,7 @@ func (s Proposals) Preview(ctx context.Context, id string, change int, opts ...O
 	return send[ProposalPreview](ctx, s.c, request{method: http.MethodGet, path: proposalPath(id, "/changes/"+strconv.Itoa(change))}, opts)
 }
 
-// Approve approves the proposal as it was read: etag is that of the answer of Get.
+// Approve approves the revision of the proposal that Get returned with this etag.
 func (s Proposals) Approve(ctx context.Context, id, etag string, opts ...Option) (Proposal, error) {
 	return s.act(ctx, id, "/approve", nil, append(opts, IfMatch(etag)))
 }
@@ -220,13 +220,13 @@ func (s Proposals) TakeBackApproval(ctx context.Context, id string, opts ...Opti
 	return s.c.exec(ctx, request{method: http.MethodDelete, path: proposalPath(id, "/approve")}, opts)
 }
 
-// Accept makes all changes of the proposal as it was read, or none. etag is that of the answer of Get.
+// Accept makes all changes of the revision that Get returned with this etag, or none.
 // ErrConflict means that a document has changed in the same places: Get returns the conflicts.
 func (s Proposals) Accept(ctx context.Context, id, etag string, opts ...Option) (Proposal, error) {
 	return s.act(ctx, id, "/accept", nil, append(opts, IfMatch(etag)))
 }
 
-// Reject ends the proposal. note says why; empty: nothing.
+// Reject ends the proposal. note is the reason, and may be empty.
 func (s Proposals) Reject(ctx context.Context, id, note string, opts ...Option) (Proposal, error) {
 	var body any
 	if note != "" {
@@ -259,7 +259,7 @@ func (s Proposals) Comment(ctx context.Context, id string, in NewComment, opts .
 	return send[Comment](ctx, s.c, request{method: http.MethodPost, path: proposalPath(id, "/comments"), body: in}, opts)
 }
 
-// UpdateComment gives a comment of the key's own user another text.
+// UpdateComment replaces the text of a comment of the key's own user.
 func (s Proposals) UpdateComment(ctx context.Context, id string, number int64, body string, opts ...Option) (Comment, error) {
 	return send[Comment](ctx, s.c, request{method: http.MethodPatch, path: proposalPath(id, "/comments/"+strconv.FormatInt(number, 10)), body: map[string]string{"body": body}}, opts)
 }

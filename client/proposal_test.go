@@ -45,7 +45,7 @@ func TestProposals_FromMakingToDeciding(t *testing.T) {
 	if err := c.Proposals.TakeBackApproval(ctx, p.ID); err != nil {
 		t.Error(err)
 	}
-	// The document changes in the same line, so the proposal conflicts until it names the present version.
+	// Another client changes the same line, so the proposal conflicts until its base is the present version.
 	must2(c.Documents.PutContent(ctx, d.ID, "three\n"))(t)
 	p = must2(c.Proposals.Get(ctx, p.ID))(t)
 	if len(p.Conflicts) != 1 || p.Conflicts[0].Hunks[0].Present != "three\n" {

@@ -75,7 +75,7 @@ func (p *program) parser() *kong.Kong {
 	)
 }
 
-// duration reads a flag that is a duration as settings are read, so that days are accepted too.
+// duration parses a flag as settings are parsed, so that it accepts days too.
 func duration(ctx *kong.DecodeContext, target reflect.Value) error {
 	var text string
 	if err := ctx.Scan.PopValueInto("duration", &text); err != nil {

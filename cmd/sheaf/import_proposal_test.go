@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// D186: an export has the proposals with their texts and comments. A copy has the same file, and what is open
-// can be accepted there.
+// D186: an export has the proposals with their texts and comments. The copy exports the same file, and an open
+// proposal can be accepted there.
 func TestImport_KeepsProposals(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		s, key := in.serves(t)
@@ -78,10 +78,10 @@ func TestImport_ProposalsWithWrongParts(t *testing.T) {
 		return fileOf(t, strings.Join(append(append([]string{`{"kind":"sheaf_export","form":1}`}, lines...), `{"kind":"end"}`), "\n"))
 	}
 	for want, lines := range map[string][]string{
-		"texts of the proposal of line 2 should be": {proposal},
+		"texts of the proposal on line 2 should be": {proposal},
 		"which does not belong here":                {text},
 		"does not belong here":                      {proposal, text, strings.ReplaceAll(comment, testID(1), testID(2))},
-		"was there before":                          {proposal, text, text},
+		"an earlier line has already":               {proposal, text, text},
 		"no change of the proposal":                 {proposal, strings.ReplaceAll(text, "abc", "abd")},
 		"the numbers of comments rise":              {proposal, text, comment, comment},
 		"changes cannot be read":                    {strings.ReplaceAll(proposal, `"op":"create"`, `"op":"create","x":1`), text},

@@ -46,7 +46,7 @@ func (c *keyCreate) Run(ctx context.Context, p *program) (err error) {
 	if c.Expires != "" {
 		d, err := config.ParseDuration(c.Expires)
 		if err != nil || d <= 0 {
-			return sheaf.Invalidf("--expires: %q is not a time ahead: write a number and a unit, for example 24h or 30d", sheaf.Clip(c.Expires))
+			return sheaf.Invalidf("--expires: %q is not a duration above zero: write a number and a unit, for example 24h or 30d", sheaf.Clip(c.Expires))
 		}
 		at := p.Now().Add(d).UTC().Truncate(time.Millisecond)
 		in.ExpiresAt = &at
@@ -131,7 +131,7 @@ func restrictTo(ctx context.Context, op app.Operator, ws sheaf.WorkspaceID, proj
 	return to, nil
 }
 
-// recordNamed returns the id in the text of the flag --noun, or that of the only record with that name.
+// recordNamed returns the id that the flag --noun gives, or the id of the only record with that name.
 func recordNamed(text, noun string, find func() ([]cli.Known, error)) (string, error) {
 	if id, ok := sheaf.ParseUUID(text); ok {
 		return string(id), nil

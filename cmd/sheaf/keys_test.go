@@ -65,5 +65,5 @@ func TestRestrictedTo_ByNameOnTheCommandLine(t *testing.T) {
 	operator("user", "invite", "zoe@example.com", "--role", "editor", "--project", "Twice", "--public-url", "https://x.example").fails(t, "2 projects are called")
 	// D206: the e-mail of a person who was only invited is erased.
 	wantWords(t, sheafCommand(t, append([]string{"user", "erase", "ZOE@example.com"}, where...)...).succeeds(t), "no user has this e-mail", "1 of its invitations")
-	sheafCommand(t, append([]string{"user", "erase", "zoe@example.com"}, where...)...).fails(t, "and no invitation")
+	sheafCommand(t, append([]string{"user", "erase", "zoe@example.com"}, where...)...).fails(t, "and no invitation has")
 }

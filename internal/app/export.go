@@ -17,7 +17,7 @@ type Exported struct {
 	Version      *sheaf.VersionText
 	VersionOf    sheaf.DocumentID // document of a past version
 	Proposal     *sheaf.Proposal
-	Text         *string          // of the proposal TextOf
+	Text         *string          // a text of the proposal TextOf
 	TextOf       sheaf.ProposalID // proposal of a text
 	Comment      *sheaf.Comment
 	Medium       *sheaf.Medium // its bytes are opened later, by ExportedBytes

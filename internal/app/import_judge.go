@@ -107,7 +107,7 @@ func (im *importing) judge(r *store.Reader, batch []ImportRecord) error {
 	}
 	for _, p := range im.newProposals {
 		if len(p.missing) > 0 {
-			return fmt.Errorf("proposal %s lacks %d of its texts", p.ID, len(p.missing)) // the reader of the file has checked it
+			return fmt.Errorf("proposal %s lacks %d of its texts", p.ID, len(p.missing)) // the reader of the file has checked this
 		}
 	}
 	return nil

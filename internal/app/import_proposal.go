@@ -94,13 +94,13 @@ func (p *ImportProposal) check() error {
 	case !slices.Contains([]sheaf.ProposalState{sheaf.ProposalOpen, sheaf.ProposalStateAccepted, sheaf.ProposalStateRejected, sheaf.ProposalStateWithdrawn}, p.State):
 		return sheaf.InvalidField("state", "state must be open, accepted, rejected or withdrawn")
 	case decided != (p.DecidedAt != nil) || decided != (p.DecidedBy != nil):
-		return sheaf.InvalidField("decided_at", "decided_at and decided_by go with a state other than open: give both, or neither")
+		return sheaf.InvalidField("decided_at", "decided_at and decided_by are required unless the proposal is open, and not allowed if it is")
 	}
 	return firstError(change.CheckNew(), checkProposedFields(p.Changes))
 }
 
-// acceptProposal accepts a proposal with everything that it names, whether or not that is in the workspace:
-// documents are also deleted after they were named.
+// acceptProposal accepts a proposal to import. What it names need not exist in the workspace, because a
+// document can be deleted after a proposal has named it.
 func (im *importing) acceptProposal(r ImportRecord) error {
 	id, in := sheaf.ProposalID(r.ID), r.Proposal
 	im.proposal = nil
@@ -127,7 +127,8 @@ type acceptedProposal struct {
 	missing  map[string]bool // hashes of texts that were not accepted yet
 }
 
-// acceptPart accepts a text or a comment of the proposal before it. If that was skipped, so is its part.
+// acceptPart accepts a text or a comment of the proposal that precedes it. If the proposal was skipped, the
+// part is skipped too.
 func (im *importing) acceptPart(r ImportRecord) error {
 	p := im.proposal
 	if p == nil && im.proposals[sheaf.ProposalID(r.ID)] {
@@ -143,7 +144,7 @@ func (im *importing) acceptPart(r ImportRecord) error {
 		return nil
 	}
 	if !p.missing[r.text.SHA256()] {
-		return sheaf.InvalidField("content", "content is a text that no change of its proposal names, or was there before: leave the line out")
+		return sheaf.InvalidField("content", "content is a text that no change of the proposal names, or that an earlier line has already: leave the line out")
 	}
 	delete(p.missing, r.text.SHA256())
 	p.texts = append(p.texts, r.text)

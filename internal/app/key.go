@@ -179,7 +179,7 @@ func (a *App) RotateKey(ctx context.Context, c Caller, id sheaf.KeyID, grace tim
 			return sheaf.NewKey{}, sheaf.Missing("key")
 		}
 		if c.Key.ID == k.ID && c.Key.Rotation != k.Rotation {
-			return sheaf.NewKey{}, sheaf.Forbiddenf("this secret is an old one of the key and can no longer rotate it: use the new secret")
+			return sheaf.NewKey{}, sheaf.Forbiddenf("this is an old secret of the key, which can no longer rotate it: use the new secret")
 		}
 		if err := checkRotation(c, k); err != nil {
 			return sheaf.NewKey{}, err

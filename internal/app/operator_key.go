@@ -27,7 +27,7 @@ func (o Operator) CreateKey(ctx context.Context, id sheaf.WorkspaceID, in NewKey
 	return k, forOperator(err, "workspace", string(id), "sheaf workspace list shows all workspaces")
 }
 
-// mostNamedAlike bounds the records among which a name is looked for.
+// mostNamedAlike is the largest number of records with similar names that a lookup by name reads.
 const mostNamedAlike = 1000
 
 // ProjectsNamed returns the projects of a workspace whose names contain the text, or NotFound for an unknown

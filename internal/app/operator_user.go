@@ -118,7 +118,7 @@ func (o Operator) EraseUser(ctx context.Context, email string) (Erased, error) {
 		out.Email, out.Name, out.PasswordHash, out.ErasedAt = nil, sheaf.ErasedUser, "", &now
 		return tx.EraseUser(u, now)
 	})
-	return out, forOperator(err, "user", email, "no user has this e-mail, and no invitation; sheaf user list shows all users")
+	return out, forOperator(err, "user", email, "no user and no invitation has this e-mail; sheaf user list shows all users")
 }
 
 // leaveAll ends the memberships, and deletes the invitations to the e-mail in every workspace, with the
@@ -155,7 +155,7 @@ func (o Operator) leaveAll(tx *store.Tx, u sheaf.UserID, memberships []sheaf.Mem
 }
 
 // leave ends a membership and revokes the keys of the user in the workspace, which it locks. The caller
-// ends restrictions that nothing has any more. leave returns Conflict if the workspace would have no owner.
+// ends restrictions that nothing uses any more. leave returns Conflict if the workspace would have no owner.
 func leave(tx *store.Tx, id sheaf.WorkspaceID, u sheaf.UserID, now time.Time) error {
 	ws, err := tx.LockWorkspace(id)
 	if err != nil {

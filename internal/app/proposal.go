@@ -28,7 +28,7 @@ func (a *App) OpenProposals(ctx context.Context, c Caller, most int) (int64, err
 }
 
 // CreateProposal stores changes of documents for a decision. The author must see every document and
-// project that they name (NotFound). A base version that never was is Invalid, and one that is no
+// project that they name (NotFound). A base version that never existed is Invalid, and one that is no
 // longer kept is a CONFLICT. The plan must include proposals (PLAN_REQUIRED), and limits the open
 // ones (PROPOSAL_LIMIT_REACHED). The quota must have room for the texts (QUOTA_REACHED).
 func (a *App) CreateProposal(ctx context.Context, c Caller, in sheaf.ProposalChange) (sheaf.Proposal, error) {
@@ -81,8 +81,8 @@ func proposedTexts(changes []sheaf.ProposedChange, fault error) []store.Text {
 	return texts
 }
 
-// oneMoreProposal returns PROPOSAL_LIMIT_REACHED if the workspace, or the caller, has as many open
-// proposals as the plan allows. It is called under the workspace's lock, so the limits are exact.
+// oneMoreProposal returns PROPOSAL_LIMIT_REACHED if the workspace or the caller has the largest
+// allowed number of open proposals. It is called under the workspace's lock, so the limits are exact.
 func (w *work) oneMoreProposal() error {
 	if err := w.ws.Plan.AllowProposals(); err != nil {
 		return err
@@ -109,7 +109,7 @@ func proposalLimit(format string, args ...any) error {
 const maxBelow = 10_000
 
 // proposed returns the changes as they are stored: with the sizes and hashes of their texts, and
-// with what their documents are now.
+// with the present state of their documents.
 func (w *work) proposed(in []sheaf.ProposedChange, texts []store.Text) ([]sheaf.ProposedChange, error) {
 	changes := slices.Clone(in)
 	room := maxBelow
@@ -125,8 +125,8 @@ func (w *work) proposed(in []sheaf.ProposedChange, texts []store.Text) ([]sheaf.
 	return changes, nil
 }
 
-// proposedChange checks that the caller sees what the change names, and sets its base. `room` is how
-// many documents may still be below deleted ones.
+// proposedChange checks that the caller sees what the change names, and sets its base. `room` is
+// the number of further documents that may be below deleted ones.
 func (w *work) proposedChange(c *sheaf.ProposedChange, room *int) error {
 	var d *sheaf.Document
 	if c.DocumentID != "" {
@@ -227,7 +227,7 @@ func targetsOf(changes []sheaf.ProposedChange) (all store.Targets) {
 	return all
 }
 
-// keepProposed stores the texts of a proposal, with those that they change, and what it names.
+// keepProposed stores the proposed texts, the texts that they change, and what the proposal names.
 func (w *work) keepProposed(p sheaf.Proposal, texts []store.Text) error {
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -254,8 +254,8 @@ func (w *work) keepProposed(p sheaf.Proposal, texts []store.Text) error {
 	return w.SetTargets(w.ws.ID, p.Number, targetsOf(p.Changes))
 }
 
-// UpdateProposal changes the fields of an open proposal that were sent. Its author may, and everyone
-// who may approve proposals. New changes replace all former ones, and remove all approvals.
+// UpdateProposal changes the sent fields of an open proposal. Its author may do this, and so may
+// everyone who may approve proposals. New changes replace all earlier ones, and remove all approvals.
 func (a *App) UpdateProposal(ctx context.Context, c Caller, id sheaf.ProposalID, in sheaf.ProposalChange, match sheaf.Match) (sheaf.Proposal, error) {
 	fault := firstError(checkChange(in.Empty(), "title, message, changes", in.Check()), checkProposedFields(in.Changes.Value))
 	texts := proposedTexts(in.Changes.Value, fault)
@@ -305,7 +305,7 @@ func isOpen(p sheaf.Proposal) error {
 	if p.State == sheaf.ProposalOpen {
 		return nil
 	}
-	return sheaf.Conflictf("the proposal is %s already: nothing more can be done with it; make another one", p.State)
+	return sheaf.Conflictf("the proposal is already %s and can no longer change: make another one", p.State)
 }
 
 // saveProposal writes a changed proposal with its event.
@@ -333,7 +333,7 @@ func (a *App) WithdrawProposal(ctx context.Context, c Caller, id sheaf.ProposalI
 	})
 }
 
-// RejectProposal ends an open proposal without making its changes. The note says why; nil: nothing.
+// RejectProposal ends an open proposal without making its changes. The note is the reason, or nil.
 func (a *App) RejectProposal(ctx context.Context, c Caller, id sheaf.ProposalID, note *string, match sheaf.Match) (sheaf.Proposal, error) {
 	var fault error
 	if note != nil {
@@ -356,8 +356,8 @@ func (w *work) decide(before sheaf.Proposal, state sheaf.ProposalState, t sheaf.
 	return w.saveProposal(t, before, p)
 }
 
-// ApproveProposal notes that the caller approves the proposal as it is. The author, and everyone who
-// changed it, may not (FORBIDDEN). match is required (Invalid). If the caller's user has approved it
+// ApproveProposal records that the caller approves the proposal as it is. The author may not approve
+// it, and neither may a user who changed it (FORBIDDEN). match is required (Invalid). If the caller's user has approved it
 // already, nothing happens.
 func (a *App) ApproveProposal(ctx context.Context, c Caller, id sheaf.ProposalID, match sheaf.Match) (sheaf.Proposal, error) {
 	return write(ctx, a, c, scope(sheaf.ProposalsApprove), mustMatch(match), func(w *work) (sheaf.Proposal, error) {
@@ -382,7 +382,7 @@ func (a *App) ApproveProposal(ctx context.Context, c Caller, id sheaf.ProposalID
 	})
 }
 
-// mustMatch returns Invalid unless an If-Match was sent: what is decided must be what was read.
+// mustMatch returns Invalid unless an If-Match was sent: a caller decides only about what they have read.
 func mustMatch(match sheaf.Match) error {
 	if match.Asked {
 		return nil

@@ -14,7 +14,7 @@ import (
 )
 
 // Accepting a proposal takes two steps. Merging texts takes time, and every write of the workspace
-// would wait for it, on SQLite every write of all. So the texts are merged first, in a snapshot. The
+// would wait for it; on SQLite every write of every workspace would. So the texts are merged first, in a snapshot. The
 // transaction then compares the revisions of the documents with those of the snapshot. If one rose,
 // it writes nothing, and everything starts over.
 //
@@ -38,7 +38,7 @@ type step struct {
 	merged  *string             // text of the document afterwards; nil: it does not change
 }
 
-// planned merges a proposal with what its documents are now.
+// planned merges a proposal with its documents as they are now.
 func planned(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Proposal) (mergePlan, error) {
 	m := mergePlan{of: p.Revision, seen: map[sheaf.DocumentID]int64{}, steps: make([]step, len(p.Changes))}
 	for i := range p.Changes {
@@ -80,12 +80,12 @@ func (m *mergePlan) plan(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Proposal
 		m.conflict(i, c, "the document was deleted")
 	case c.Op == sheaf.ProposeDelete:
 		if c.Base == nil || d.Version != c.BaseVersion || d.Revision != c.Base.Revision {
-			m.conflict(i, c, "the document that is to be deleted was changed")
+			m.conflict(i, c, "the document to delete was changed")
 			return nil
 		}
 		more, err := appeared(r, ws, c)
 		if err == nil && more {
-			m.conflict(i, c, "another document appeared below the one that is to be deleted")
+			m.conflict(i, c, "another document appeared below the document to delete")
 		}
 		return err
 	case c.Op == sheaf.ProposeEdit:
@@ -103,8 +103,8 @@ func seenRevision(d sheaf.Document) int64 {
 	return d.Revision
 }
 
-// appeared reports whether documents are below the one that is to be deleted which were not there
-// when that was proposed.
+// appeared reports whether a document is below the document to delete that was not there when the
+// deletion was proposed.
 func appeared(r *store.Reader, ws sheaf.WorkspaceID, c *sheaf.ProposedChange) (bool, error) {
 	now, err := r.Descendants(ws, c.DocumentID, maxBelow+1)
 	if err != nil || len(now.IDs) == 0 {
@@ -125,7 +125,7 @@ func (m *mergePlan) planEdit(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Prop
 	c, s := &p.Changes[i], &m.steps[i]
 	base := c.Base
 	if base == nil {
-		m.conflict(i, c, "the proposal does not say what the document was")
+		m.conflict(i, c, "the proposal does not have the document as its author saw it")
 		return nil
 	}
 	for _, f := range []struct {
@@ -299,7 +299,7 @@ func (w *work) accept(id sheaf.ProposalID, match sheaf.Match, m mergePlan, at st
 		return before, err
 	}
 	if len(m.conflicts) > 0 {
-		err := sheaf.Conflictf("the proposal conflicts with what its documents are now: PATCH it with changes that have the present version as base_version")
+		err := sheaf.Conflictf("the proposal conflicts with its documents as they are now: PATCH it with changes that have the present version as base_version")
 		err.Conflicts = shownTo(w.caller, m.conflicts)
 		return before, err
 	}
@@ -361,7 +361,7 @@ func (w *work) unchanged(p sheaf.Proposal, m mergePlan) error {
 	return nil
 }
 
-// perform makes the operations of a proposal. What is as proposed already is left out.
+// perform makes the operations of a proposal. It skips a change whose document is as proposed already.
 func (w *work) perform(b batch, m mergePlan) error {
 	made := make([]sheaf.BatchResult, 0, len(b.operations))
 	left := room{deleted: w.app.cascades.Whole, moved: int64(w.app.cascades.Moved)}
@@ -381,7 +381,7 @@ func (w *work) perform(b batch, m mergePlan) error {
 	return nil
 }
 
-// ProposalDetail is a proposal with what hinders its acceptance at the moment of reading.
+// ProposalDetail is a proposal with its conflicts at the moment of reading.
 type ProposalDetail struct {
 	sheaf.Proposal
 	Conflicts []sheaf.ProposalConflict
@@ -408,7 +408,7 @@ func (a *App) Proposal(ctx context.Context, c Caller, id sheaf.ProposalID) (Prop
 }
 
 // ProposalPreview is one change of a proposal with its texts: what the author saw, what is proposed,
-// what the document has now, and what it would have after acceptance. nil: there is no such text.
+// what the document has now, and what it would have after acceptance. A text that does not exist is nil.
 type ProposalPreview struct {
 	Index                           int
 	Change                          sheaf.ProposedChange
@@ -481,7 +481,7 @@ func (a *App) PreviewChange(ctx context.Context, c Caller, id sheaf.ProposalID, 
 // draftOf merges texts that conflict, and takes the proposed lines in each conflict. It returns nil if
 // that is not possible.
 func draftOf(base, present, proposed string, conflicts []sheaf.ProposalConflict) *string {
-	// A base with the present lines in each conflict lets only the proposal change these.
+	// In this base, each conflict has the present lines. So only the proposal changes them.
 	lines, at := strings.SplitAfter(base, "\n"), 0
 	var agreed strings.Builder
 	for i := range conflicts {
@@ -508,8 +508,8 @@ func textOf(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.ProposalID, sha256 s
 	return &text, err
 }
 
-// difference returns a unified diff, or nil if there is no new text or a text is too long. No old
-// text is the empty one.
+// difference returns a unified diff, or nil if there is no new text or a text is too long. A missing
+// old text counts as empty.
 func difference(from, to *string) *string {
 	if to == nil {
 		return nil

@@ -108,7 +108,7 @@ func (w *work) mayPlaceFolder(before, f sheaf.Folder) error {
 	return nil
 }
 
-// errBrandingFolder is the refusal to change a folder of brandings.
+// errBrandingFolder returns the refusal to change a folder of brandings.
 func errBrandingFolder(c Caller) error {
 	return sheaf.Forbiddenf("you may change only %s: this does not include folders of brandings", c.Restriction().Phrase())
 }

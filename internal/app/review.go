@@ -7,8 +7,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// A project may need review. Then its documents change only by accepted proposals, which as many other
-// people approved as the project asks for.
+// If a project needs review, its documents change only by accepted proposals. The project says how many
+// other people must have approved a proposal.
 //
 // There are many ways to change a document: POST, PUT, PATCH, a batch, an edit, a move, a version or a
 // deleted document that is restored, the console, tools for agents. Each has an event, so emit is the
@@ -17,23 +17,23 @@ import (
 //
 // Imports and restores by the operator, and the sweep, need no review.
 
-// review is what the changes of a transaction need.
+// review is the review that the changes of a transaction need.
 type review struct {
-	approvals map[sheaf.ProjectID]int64 // what the projects ask for that were looked up
-	most      int64                     // the most approvals that a project asks for whose documents changed
+	approvals map[sheaf.ProjectID]int64 // that each project asks for; only projects that were looked up
+	most      int64                     // the largest number that a project of the changed documents asks for
 	removing  bool                      // the documents move out of a project that an admin deletes
-	fault     error                     // REVIEW_REQUIRED, or an error of looking up
+	fault     error                     // REVIEW_REQUIRED, or an error of the lookup
 }
 
 // removal allows documents to move out of a project that is deleted, until the returned function is
-// called. mayEndReview has been asked before.
+// called. The caller has checked mayEndReview.
 func (r *review) removal() (end func()) {
 	r.removing = true
 	return func() { r.removing = false }
 }
 
-// review notes what the change of a record needs. emit returns no error, so one is kept until the end
-// of the transaction.
+// review notes what the change of a record needs. emit returns no error, so review keeps an error until
+// the end of the transaction.
 func (w *work) review(payload sheaf.Record) {
 	if w.ws.Reviewed == 0 || w.unreviewed.removing || w.unreviewed.fault != nil || w.caller.User == "" {
 		return
@@ -63,8 +63,8 @@ func (w *work) reviewIn(id *sheaf.ProjectID) error {
 		Person: "The documents of this project change only after a review: suggest the change as a proposal."}
 }
 
-// approvalsOf returns how many approvals a change of the project's documents needs. nil, no project,
-// needs none.
+// approvalsOf returns how many approvals a change of the project's documents needs. It returns 0 if id is
+// nil: documents without a project need no review.
 func (w *work) approvalsOf(id *sheaf.ProjectID) (int64, error) {
 	if id == nil || w.ws.Reviewed == 0 {
 		return 0, nil
@@ -100,7 +100,8 @@ func (w *work) setReview(before, p sheaf.Project) error {
 	return nil
 }
 
-// reviewEnds counts the projects that need review, after one was deleted, or asks for something else.
+// reviewEnds corrects the count of projects that need review, after a project was deleted or its review
+// was changed.
 func (w *work) reviewEnds(before sheaf.Project) {
 	delete(w.unreviewed.approvals, before.ID)
 	if before.Approvals > 0 {
@@ -108,7 +109,7 @@ func (w *work) reviewEnds(before sheaf.Project) {
 	}
 }
 
-// mayEndReview returns FORBIDDEN if the project needs review, and the caller may not decide that.
+// mayEndReview returns FORBIDDEN if the project needs review and the caller lacks projects:admin.
 func mayEndReview(c Caller, p sheaf.Project) error {
 	if p.Approvals == 0 {
 		return nil
@@ -116,7 +117,7 @@ func mayEndReview(c Caller, p sheaf.Project) error {
 	return scope(sheaf.ProjectsAdmin)(c)
 }
 
-// mayPurge returns FORBIDDEN if the document's project needs review, and the caller may not decide that.
+// mayPurge returns FORBIDDEN if the document's project needs review and the caller lacks projects:admin.
 func (w *work) mayPurge(d sheaf.Document) error {
 	n, err := w.approvalsOf(d.ProjectID)
 	if err != nil || n == 0 {
@@ -125,8 +126,8 @@ func (w *work) mayPurge(d sheaf.Document) error {
 	return scope(sheaf.ProjectsAdmin)(w.caller)
 }
 
-// approved returns APPROVALS_MISSING unless the proposal, whose changes were made, has the approvals that
-// they need.
+// approved returns APPROVALS_MISSING unless the proposal has the approvals that its changes need. It is
+// called after the changes were made.
 func (w *work) approved(p sheaf.Proposal) error {
 	need, has := w.unreviewed.most, int64(0)
 	for _, r := range p.People {

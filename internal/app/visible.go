@@ -20,7 +20,7 @@ import (
 //	a medium that the text names                media:read
 //
 // mayShowProject and mayShowFolder have the rule for a project or a folder that is moved. For a restricted
-// caller only visible shares count: a refusal because of another one would tell that a folder above is shared.
+// caller only visible shares count: a refusal because of another share would reveal that a folder above is shared.
 // A caller with both scopes costs nothing, nor does a workspace without shares.
 func (w *work) mayShow(before *sheaf.Document, d sheaf.Document, content sheaf.Opt[string]) error {
 	reads, sees := w.caller.May(sheaf.DocumentsRead), w.caller.May(sheaf.MediaRead)

@@ -49,7 +49,7 @@ type work struct {
 
 	expired int64 // size of the expired answer that the new one will replace
 
-	unreviewed review // what the documents that changed need
+	unreviewed review // the review that the changed documents need
 
 	places    places // cache for the filters of subscriptions
 	misplaced error  // error of finding the places of an event

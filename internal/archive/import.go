@@ -300,7 +300,7 @@ type batch struct {
 	kind    string
 }
 
-// full reports whether the next line belongs into another transaction. The parts of a proposal go with it.
+// full reports whether the next line belongs into another transaction. The parts of a proposal stay in its transaction.
 func (b *batch) full(next line) bool {
 	if next.record.OfProposal() {
 		return false

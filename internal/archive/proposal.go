@@ -12,13 +12,13 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// A proposal's texts and comments stand in lines behind its own. They are imported with it, in one
+// The lines of a proposal's texts and comments follow its own line. They are imported with it, in one
 // transaction: a proposal without its texts could not be shown.
 
-// proposalFields are those of a proposal, with the changes and the people as they are stored.
+// proposalFields are the fields of a proposal, with the changes and the people as they are stored.
 func proposalFields(p *sheaf.Proposal) sheaf.RecordFunc {
 	return func(o *sheaf.Object) {
-		changes, _ := sheaf.EncodeChanges(p.Changes) // values of our own
+		changes, _ := sheaf.EncodeChanges(p.Changes) // cannot fail: the program made these values
 		people, _ := json.Marshal(p.People)
 		o.Text("id", string(p.ID))
 		o.Text("title", p.Title)
@@ -85,7 +85,7 @@ func readProposal(f *strict.Fields) *app.ImportProposal {
 // readPeople reads the people who wrote or approved a proposal.
 func readPeople(raw []byte, into *[]sheaf.Reviewer) error {
 	if json.Unmarshal(raw, into) != nil {
-		return errors.New("people cannot be read: they are an array as sheaf export writes it")
+		return errors.New("people cannot be read: copy the array that sheaf export wrote")
 	}
 	for _, r := range *into {
 		if id, ok := sheaf.ParseUUID(string(r.User)); !ok || id != string(r.User) {
@@ -115,7 +115,7 @@ func readComment(f *strict.Fields) app.ImportRecord {
 			User: referenceTo[sheaf.UserID](f, "user_id").Value, Key: referenceTo[sheaf.KeyID](f, "key_id").Pointer()}}
 }
 
-// parts checks that the texts and comments of a proposal follow it, all its texts, and no other.
+// parts checks that a proposal is followed by all its texts, by its comments, and by no other text or comment.
 type parts struct {
 	id       string // of the proposal; empty: none may follow
 	first    int    // its line
@@ -148,7 +148,7 @@ func (p *parts) line(number int, l *line) error {
 	sum := sha256.Sum256([]byte(*r.ProposalText))
 	hash := hex.EncodeToString(sum[:])
 	if !p.missing[hash] {
-		return fmt.Errorf("has a text that no change of the proposal of line %d names, or that was there before: leave the line out", p.first)
+		return fmt.Errorf("has a text that no change of the proposal on line %d names, or that an earlier line has already: leave the line out", p.first)
 	}
 	delete(p.missing, hash)
 	return nil
@@ -157,7 +157,7 @@ func (p *parts) line(number int, l *line) error {
 // complete returns an error if a text of the proposal is missing.
 func (p *parts) complete() error {
 	if n := len(p.missing); n > 0 {
-		return fmt.Errorf("is where %d more texts of the proposal of line %d should be: lines were lost, export it again", n, p.first)
+		return fmt.Errorf("is where %d more texts of the proposal on line %d should be: lines were lost, export it again", n, p.first)
 	}
 	return nil
 }

@@ -13,9 +13,9 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// With --propose an import changes no document. It makes one proposal of all that differs. While that is
-// open, the next run replaces its changes, if they are others. An edit that is as it was keeps its base
-// version, so that what people wrote since is merged, and approvals stay.
+// With --propose an import changes no document. It makes one proposal of all that differs. While the
+// proposal is open, the next run replaces its changes if they differ. An unchanged edit keeps its base
+// version, so that what people wrote since is merged. If all edits are unchanged, approvals stay.
 
 // propose carries out a plan as a proposal. Files that texts show are uploaded.
 func (m *importer) propose(ctx context.Context, plan markdown.Plan, report *importReport) error {
@@ -121,8 +121,8 @@ func (m *importer) proposed(ctx context.Context, plan markdown.Plan) (changes []
 	return changes, nil
 }
 
-// placed returns the change that creates a document or moves it. A document that is in the trash is brought
-// back; the next run proposes the rest. If only the order of documents differs, the change has no op.
+// placed returns the change that creates a document or moves it. A document in the trash is restored;
+// the next run proposes the rest. If only the order of documents differs, the change has no op.
 func (m *importer) placed(c markdown.Change, trashed string) (out client.NewChange, err error) {
 	if trashed != "" {
 		return client.NewChange{Op: "restore", DocumentID: trashed}, nil
@@ -163,8 +163,8 @@ func (m *importer) placed(c markdown.Change, trashed string) (out client.NewChan
 	return out, nil
 }
 
-// existing returns the id of a document that a link leads to. A document that is only proposed has none: the
-// link stays as it is, and a run after the decision proposes the id.
+// existing returns the id of a document that a link leads to. A document that is only proposed has no id: its
+// link stays as it is, and a run after the acceptance proposes the link with the id.
 func (m *importer) existing(e *markdown.Entry) (string, bool) {
 	id, ok := m.documents[e.ExternalID]
 	if _, made := sheaf.ParseMadeBy(id); made {
@@ -173,12 +173,12 @@ func (m *importer) existing(e *markdown.Entry) (string, bool) {
 	return id, ok
 }
 
-// edited returns the change of a document's fields that differ, except those of its place. Without any it has
-// no op.
+// edited returns the change of a document's fields that differ, except those of its place. If none differs, it
+// has no op.
 func (m *importer) edited(u markdown.Change) (out client.NewChange, err error) {
 	fields := m.change(u.Entry, u.Fields)
 	out = client.NewChange{DocumentID: u.Document.ID, BaseVersion: u.Document.Version, Title: fields.Title, Description: fields.Description, URL: fields.URL}
-	if slices.Contains(u.Fields, "metadata") { // an edit merges them, so those that go are named
+	if slices.Contains(u.Fields, "metadata") { // an edit merges metadata, so a removed name is sent with nil
 		values := map[string]*string{}
 		for name := range u.Document.Metadata {
 			values[name] = nil
@@ -228,7 +228,7 @@ func keepBases(open *client.Proposal, changes []client.NewChange) (same bool) {
 
 // asShown returns the change as the server shows it: with the hash of the text in place of the text.
 func asShown(c client.NewChange) (out map[string]any) {
-	_ = json.Unmarshal(asJSON(c), &out) // values of our own
+	_ = json.Unmarshal(asJSON(c), &out) // cannot fail: the program made these values
 	if text, ok := out["content"].(string); ok {
 		sum := sha256.Sum256([]byte(text))
 		delete(out, "content")

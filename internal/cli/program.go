@@ -29,7 +29,7 @@ type Commands struct {
 	Documents      documentsCommands `cmd:"" group:"content" help:"Work with the documents of a server."`
 	Media          mediaCommands     `cmd:"" group:"content" help:"Work with the pictures and other files of a server."`
 	Shares         sharesCommands    `cmd:"" group:"content" help:"Publish documents and projects of a server under an address."`
-	Proposals      proposalsCommands `cmd:"" group:"content" help:"Work with proposals of changes, which wait for a decision."`
+	Proposals      proposalsCommands `cmd:"" group:"content" help:"Work with proposals: changes that wait for a decision."`
 	Batch          batchCommand      `cmd:"" group:"content" help:"Make several changes at once, all of them or none."`
 	Search         searchCommand     `cmd:"" group:"content" help:"Find projects, folders and documents by the words in them."`
 	Events         eventsCommands    `cmd:"" group:"events" help:"Read and follow the events of a server."`

@@ -12,8 +12,8 @@ import (
 
 type proposalsCommands struct {
 	List     proposalsList     `cmd:"" help:"List the proposals, the newest first."`
-	Get      proposalsGet      `cmd:"" help:"Show a proposal with its changes, and what hinders its acceptance."`
-	Diff     proposalsDiff     `cmd:"" help:"Print what a proposal would change in the texts, as a unified diff."`
+	Get      proposalsGet      `cmd:"" help:"Show a proposal with its changes and its conflicts."`
+	Diff     proposalsDiff     `cmd:"" help:"Print the changes of texts that a proposal would make, as a unified diff."`
 	Approve  proposalsApprove  `cmd:"" help:"Approve a proposal of another person."`
 	Accept   proposalsAccept   `cmd:"" help:"Make all changes of a proposal, or none."`
 	Reject   proposalsReject   `cmd:"" help:"End a proposal without making its changes."`
@@ -23,10 +23,10 @@ type proposalsCommands struct {
 type proposalsList struct {
 	apiCommand
 	pages
-	State        string `placeholder:"STATE" values:"open,accepted,rejected,withdrawn" help:"Only those in this state: open, accepted, rejected or withdrawn."`
-	Project      string `placeholder:"ID|NAME" complete:"projects" help:"Only those that name this project, or documents of it."`
-	Document     string `placeholder:"ID|TITLE" complete:"documents" help:"Only those that name this document."`
-	UpdatedSince string `name:"updated-since" placeholder:"TIME" help:"Only those changed last at this time or later."`
+	State        string `placeholder:"STATE" values:"open,accepted,rejected,withdrawn" help:"Only proposals in this state: open, accepted, rejected or withdrawn."`
+	Project      string `placeholder:"ID|NAME" complete:"projects" help:"Only proposals that name this project or its documents."`
+	Document     string `placeholder:"ID|TITLE" complete:"documents" help:"Only proposals that name this document."`
+	UpdatedSince string `name:"updated-since" placeholder:"TIME" help:"Only proposals changed at this time or later."`
 }
 
 func (c *proposalsList) Run(ctx context.Context, p *Program) error {
@@ -169,13 +169,13 @@ func (c *proposalsAccept) Run(ctx context.Context, p *Program) error {
 	})
 }
 
-// asRead is the flag that names what the person has read.
+// asRead is the flag with the revision that the person has read.
 type asRead struct {
-	Revision int64 `placeholder:"N" help:"Only if it is still at this revision, which get shows."`
+	Revision int64 `placeholder:"N" help:"Decide only if the proposal is still at this revision. The command get shows the revision."`
 }
 
-// etag returns the ETag of the proposal as it is now. It returns an error if that is not the revision of the
-// flag.
+// etag returns the ETag of the proposal as it is now. It returns an error if its revision is not the one
+// of the flag.
 func (f asRead) etag(ctx context.Context, api *client.Client, id string) (string, error) {
 	v, err := api.Proposals.Get(ctx, id)
 	if err == nil && f.Revision != 0 && f.Revision != v.Revision {

@@ -17,7 +17,7 @@ type comment struct {
 	By   string
 	HTML template.HTML
 	Mine bool
-	On   string // title of the document of its change, if that change is elsewhere on the page, or not on it
+	On   string // title of the changed document, if the comment is not shown at its change
 }
 
 // commentForm is what was typed into a form of a proposal's page.

@@ -18,7 +18,7 @@ type diffLines struct {
 // diffLine is a line of a diff: deleted, inserted, unchanged, or the head of a hunk.
 type diffLine struct {
 	Kind  string // "del", "ins", "same" or "at"
-	Text  string // without the sign before it
+	Text  string // without the leading sign
 	Parts []diffPart
 }
 

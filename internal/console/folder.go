@@ -15,7 +15,7 @@ type folderPage struct {
 	Brandings []sheaf.Branding
 	Filed     listing // of the projects, or brandings
 	Plan      bool    // the plan includes making brandings
-	Removable bool    // the person may delete the folder; of a restricted person only without projects
+	Removable bool    // the person may delete the folder; a restricted person only if it has no projects
 }
 
 // Count returns the number of projects or brandings directly in the folder.

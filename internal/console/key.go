@@ -58,7 +58,7 @@ type scopeChoice struct {
 var allows = map[sheaf.Scope]string{
 	sheaf.ProjectsRead:     "see projects and folders",
 	sheaf.ProjectsWrite:    "create, change, move and delete projects and folders",
-	sheaf.ProjectsAdmin:    "say which projects need review, and delete those",
+	sheaf.ProjectsAdmin:    "decide which projects need review, and delete such projects",
 	sheaf.DocumentsRead:    "see documents",
 	sheaf.DocumentsWrite:   "create, change, delete and restore documents",
 	sheaf.MediaRead:        "see and download media",

@@ -120,8 +120,8 @@ func (p page) SeesFolders() bool { return len(p.Member.RestrictedTo.Folders) > 0
 // names it. `id` is an identifier of any noun.
 func (p page) Stays(id any) bool { return p.Member.RestrictedTo.Names(fmt.Sprint(id)) }
 
-// mayDelete reports whether reading what a deletion would do shows that the person may do it. Without a
-// restriction it reads nothing. An error of the store is ignored: the page that follows reports it.
+// mayDelete reports whether the person may delete the record. For a restricted person it reads what the
+// deletion would do. It ignores an error of the store: the next page reports it.
 func mayDelete[ID ~string, T any](v *visit, id ID, removal func(context.Context, app.Caller, ID) (T, error)) bool {
 	if v.seesAll() || !v.caller.May(sheaf.ProjectsWrite) {
 		return true

@@ -7,8 +7,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// unnamed stands for a member whose name and e-mail the reader does not see: a restricted person sees the e-mails of no
-// others.
+// unnamed stands for a member whose name and e-mail the reader does not see: a restricted person sees no
+// e-mails of other people.
 const unnamed = "Unnamed member"
 
 // people has the names of the workspace's members by their id, and sheaf.ErasedUser for erased users.

@@ -17,7 +17,7 @@ type projectPage struct {
 	Documents []sheaf.Document // the list
 	List      listing
 	Deleted   sheaf.DocumentID // the document that was just deleted
-	Removable bool             // the person may delete the project; of a restricted person only without documents
+	Removable bool             // the person may delete the project; a restricted person only if it has no documents
 }
 
 // project answers GET /w/{workspace}/projects/{id}: a project and its documents.
@@ -100,7 +100,7 @@ type reviewChoice struct {
 
 // Reviews are the choices of the form.
 func (projectForm) Reviews() []reviewChoice {
-	return []reviewChoice{{0, "Everybody who may write changes documents directly"}, {1, "Changes need the approval of one other person"},
+	return []reviewChoice{{0, "No review: everybody who may write documents changes them directly"}, {1, "Changes need the approval of one other person"},
 		{2, "Changes need the approvals of two other people"}, {3, "Changes need the approvals of three other people"}}
 }
 
@@ -133,7 +133,7 @@ func (v *visit) projectForm() (projectForm, sheaf.ProjectChange) {
 	f.basis = v.basis(f.fields())
 	change := sheaf.ProjectChange{Name: sheaf.Some(f.Name), Description: v.typedOpt("description"), Icon: v.typedOpt("icon"), Color: v.typedOpt("color")}
 	switch n, err := strconv.ParseInt(v.field("approvals"), 10, 64); {
-	case err != nil: // only who may decide about it has this field
+	case err != nil: // the form has this field only for people who may decide about it
 	case n == 0:
 		change.Approvals = sheaf.Nil[int64]()
 	default:

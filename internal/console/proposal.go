@@ -92,7 +92,7 @@ type proposalPage struct {
 	DecidedBy string
 	Approvals []approval
 	Wrote     bool // the person wrote the proposal, or a part of it
-	Approved  bool // the person approves it
+	Approved  bool // the person has approved it
 	Own       bool // the person is its author
 	Conflicts int  // changes that cannot be made
 	Changes   []proposedChange
@@ -102,7 +102,7 @@ type proposalPage struct {
 	Comments  []comment
 	Talk      listing // of the comments
 	Typed     commentForm
-	Saved     bool // the form that leads here has just made it
+	Saved     bool // the person has just made the proposal
 }
 
 // Open reports whether the proposal can still be decided.
@@ -301,10 +301,10 @@ func (v *visit) proposalAgain(id sheaf.ProposalID, cause error, typed commentFor
 	switch {
 	case refusal.Kind == sheaf.PreconditionFailed:
 		cause = &sheaf.Error{Kind: refusal.Kind, Code: refusal.Code,
-			Text: "The proposal was changed while you were reading it, and nothing was decided. Read it again below, and then decide"}
+			Text: "The proposal was changed while you were reading it, so your decision was not saved. Read the proposal again below, and then decide"}
 	case len(refusal.Conflicts) > 0:
 		cause = &sheaf.Error{Kind: refusal.Kind, Code: refusal.Code,
-			Text: "Nothing was changed, because the proposal conflicts with what its documents are now. The changes below say where"}
+			Text: "Nothing was changed, because the proposal conflicts with its documents as they are now. The changes below say where"}
 	}
 	return v.again("proposal", p, cause)
 }

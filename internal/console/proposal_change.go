@@ -43,11 +43,11 @@ func (v *visit) proposedChange(p *proposalPage, n int, room *int) (out proposedC
 func (out *proposedChange) fillDiff(preview app.ProposalPreview, room *int) {
 	switch {
 	case preview.Diff == nil:
-		out.Note = "The text is too long to be compared. It is shown under Texts."
+		out.Note = "The text is too long to be compared. “Texts” shows it."
 	case *preview.Diff == "":
 		out.Note = "The document has this text already."
 	case *room <= 0:
-		out.Note = "This page shows no more differences. Open this change alone to see it."
+		out.Note = "This page has no room for more differences. Open this change alone to see its differences."
 	default:
 		out.Diff = readDiffUpTo(*preview.Diff, *room)
 		*room -= len(out.Diff.Lines)

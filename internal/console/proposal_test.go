@@ -36,7 +36,7 @@ func TestProposal_FromSuggestionToAcceptance(t *testing.T) {
 	for name, value := range map[string]string{"about": "Say <which> button", "message": "It is not clear.", "title": "Document", "content": "Press the green button.\r\n"} {
 		suggestion.Set(name, value)
 	}
-	// Without a change, or without its own title, it comes back with what was typed.
+	// Without a change, or without a title of the proposal, the form comes back with what was typed.
 	for field, wrong := range map[string]struct{ value, says string }{"content": {"", "You have not changed anything yet"}, "about": {"", "What you propose: give it a title"}} {
 		bad := url.Values{}
 		for name := range suggestion {
@@ -67,7 +67,7 @@ func TestProposal_FromSuggestionToAcceptance(t *testing.T) {
 	d.wantIn(read(d.member, proposal), false, "comments/1/edit")
 	edit := form(read(d.owner, proposal+"/comments/1/edit"))
 	edit.Set("body", "Which *blue*?")
-	for _, want := range []int{http.StatusSeeOther, http.StatusPreconditionFailed} { // the second time it has changed since
+	for _, want := range []int{http.StatusSeeOther, http.StatusPreconditionFailed} { // at the second time the proposal has changed since
 		if got := d.send(d.owner, proposal+"/comments/1", edit); got.Code != want {
 			t.Errorf("%d instead of %d: %s", got.Code, want, got.Body)
 		}
@@ -75,7 +75,7 @@ func TestProposal_FromSuggestionToAcceptance(t *testing.T) {
 	}
 	d.wantIn(read(d.owner, proposal), true, "Which <em>blue</em>?", "edited")
 
-	// What is decided is what was read.
+	// A decision counts only for the revision that was read.
 	id := sheaf.ProposalID(strings.TrimPrefix(proposal, "proposals/"))
 	_, err := d.a.UpdateProposal(t.Context(), d.callerOf(d.member), id, sheaf.ProposalChange{Title: sheaf.Some("Say which button")}, sheaf.Match{})
 	d.must(err)
@@ -85,7 +85,7 @@ func TestProposal_FromSuggestionToAcceptance(t *testing.T) {
 		if got.Code != http.StatusPreconditionFailed {
 			t.Errorf("%s: %d", act, got.Code)
 		}
-		d.wantIn(got.Body.String(), true, "The proposal was changed while you were reading it, and nothing was decided.", "typed before", `name="revision" value="2"`)
+		d.wantIn(got.Body.String(), true, "The proposal was changed while you were reading it, so your decision was not saved.", "typed before", `name="revision" value="2"`)
 	}
 	now := url.Values{"revision": {"2"}}
 	for _, step := range []struct{ act, shows, hides string }{{"approve", "Take back your approval", "data-approve"}, {"take-back", "data-approve", "Take back your approval"},
@@ -132,7 +132,7 @@ func TestProposal_ShowsConflicts(t *testing.T) {
 	for name, value := range map[string]string{"about": "Proposal", "title": "Document", "content": "written meanwhile, and proposed\n"} {
 		form.Set(name, value)
 	}
-	for _, want := range []int{http.StatusSeeOther, http.StatusPreconditionFailed} { // the second time it has changed since
+	for _, want := range []int{http.StatusSeeOther, http.StatusPreconditionFailed} { // at the second time the proposal has changed since
 		if got := d.send(d.owner, "documents/"+string(id)+"/suggest", form); got.Code != want {
 			t.Errorf("%d instead of %d: %s", got.Code, want, got.Body)
 		}
@@ -185,7 +185,7 @@ func TestProposal_ShowsEveryOp(t *testing.T) {
 	open := d.get("proposals/" + string(p.ID))
 	d.wantIn(open, true, "<ins>+ new text", "Inside project", `<dt>Below</dt><dd><ins dir="auto">Above</ins>`, `Inside document</del><ins dir="auto">Inside renamed`, "Metadata “team”",
 		`<dt>Before</dt><dd><ins dir="auto">Inside document</ins>`, "Deletes the document", "Restores the document", "Inside trashed", "All 6 changes are made at once")
-	// Somebody who sees only a part sees it too, as it names nothing else.
+	// A restricted person who sees everything that the proposal names sees the proposal too.
 	restricted := d.request(http.MethodGet, "/w/"+string(d.caller.Workspace)+"/proposals/"+string(p.ID), d.reader, nil)
 	d.wantIn(restricted.Body.String(), true, "Inside renamed")
 	d.withoutLeaks("the proposal", restricted)

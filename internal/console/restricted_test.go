@@ -452,8 +452,8 @@ func TestRestricted_Inside(t *testing.T) {
 	}
 }
 
-// mayDelete looks for the button of projects and folders that a restricted editor may delete, and for the refusal of
-// others. A document in the trash keeps its project, and a project its folder.
+// mayDelete checks that projects and folders have the button if a restricted editor may delete them, and that deleting
+// others is refused. A document in the trash keeps its project, and a project its folder.
 func (d *divided) mayDelete() {
 	d.Helper()
 	ctx, in := d.Context(), sheaf.FolderID(d.inside["folders"])

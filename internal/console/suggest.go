@@ -19,17 +19,17 @@ type suggestion struct {
 	Content                  string
 	Typed                    bool // the fields have what the person typed
 
-	// The proposal whose conflict is resolved; empty: the form makes one.
+	// The proposal whose conflict is resolved; empty: the form makes a new proposal.
 	Proposal  sheaf.ProposalID
 	Change    int
 	Revision  int64 // of the proposal
 	Conflicts []sheaf.ProposalConflict
 }
 
-// ID is the document's, for the template of the text.
+// ID returns the document's id. The template of the text calls it.
 func (s suggestion) ID() sheaf.DocumentID { return s.Document }
 
-// Conflicting is false: what others changed meanwhile is merged when the proposal is accepted.
+// Conflicting returns false: accepting the proposal merges what others changed meanwhile.
 func (s suggestion) Conflicting() bool { return false }
 
 // suggestForm answers GET /w/{workspace}/documents/{id}/suggest: the editor, which saves a proposal.
@@ -130,7 +130,7 @@ func (v *visit) saveSuggestion(s suggestion) (p sheaf.Proposal, err error) {
 	p, err = a.UpdateProposal(ctx, v.caller, s.Proposal, change, sheaf.Match{Asked: true, Revisions: []int64{s.Revision}})
 	if sheaf.KindOf(err) == sheaf.PreconditionFailed {
 		err = &sheaf.Error{Kind: sheaf.PreconditionFailed, Code: sheaf.CodePreconditionFailed,
-			Text: "The proposal was changed while you were writing, and your text is not saved. Copy it, and open the proposal again"}
+			Text: "The proposal was changed while you were writing, and your text is not saved. Copy your text, and open the proposal again"}
 	}
 	return p, err
 }
@@ -193,14 +193,14 @@ func (v *visit) suggested(s suggestion) (out sheaf.ProposalChange, err error) {
 	base, err := v.console.app.Version(v.r.Context(), v.caller, s.Document, s.Base)
 	switch {
 	case sheaf.KindOf(err) == sheaf.NotFound:
-		return out, sheaf.Conflictf("the version that you began with is no longer kept. Copy your text, open the page again, and put it in there")
+		return out, sheaf.Conflictf("the version that you began with is no longer kept. Copy your text, open the page again, and paste it there")
 	case err != nil:
 		return out, err
 	case asForm(base.Content) != s.Content:
 		d.Content = sheaf.Some(s.Content)
 	}
 	if d.Empty() {
-		return out, sheaf.Invalidf("you have not changed anything yet: change the title, the description or the text, and propose it then")
+		return out, sheaf.Invalidf("you have not changed anything yet: change the title, the description or the text, then propose the change")
 	}
 	out.Title = sheaf.Some(s.About)
 	if s.Message != "" {

@@ -44,7 +44,7 @@ type versionPage struct {
 	Version  sheaf.Version
 	By       string
 	Restored int64  // the number of the version that it restored; 0: none
-	Trimmed  bool   // that version is no longer kept
+	Trimmed  bool   // the restored version is no longer kept
 	View     string // "changes" since the previous version, "now" for those up to the current one, or "text"
 	Diff     diffLines
 	HTML     template.HTML

@@ -86,7 +86,7 @@ func TestVersions_ATrimmedOneIsNotLinked(t *testing.T) {
 	w.wantIn(w.get(path), false, `/versions/2"`)
 }
 
-// A restricted person sees no e-mails, so a member without a name has none there: but they are no former member.
+// A restricted person sees no e-mails, so for them a member without a name has no e-mail either. The page must not call that member a former one.
 func TestVersions_AMemberWithoutAName(t *testing.T) {
 	d := divide(t)
 	d.must(d.store.Write(t.Context(), func(tx *store.Tx) error {

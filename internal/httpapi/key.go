@@ -29,7 +29,7 @@ func newKey(in *strict.Fields) (app.NewKey, error) {
 		in.Refuse(sheaf.InvalidField("owner", "owner: a key of the workspace is made in the console or by the command line: leave it out"))
 	}
 	if near := in.Near("restricted_to"); near != "" {
-		in.Refuse(sheaf.InvalidField("restricted_to", "restricted_to is how the field is spelt, not %s: without it the key would reach the whole workspace", sheaf.Clip(near)))
+		in.Refuse(sheaf.InvalidField("restricted_to", "restricted_to is misspelt as %s: correct it, or the key would reach the whole workspace", sheaf.Clip(near)))
 	}
 	return app.NewKey{Name: name.Value, Scopes: scopes, ExpiresAt: in.Time("expires_at").Pointer(), RestrictTo: restrictTo(in)}, in.Err()
 }

@@ -38,7 +38,7 @@ func (s *Server) listProposals(x *exchange) (answer, error) {
 	return pageOf(page), err
 }
 
-// createProposal answers POST /api/v1/proposals. The number of changes decides its cost, as in a batch.
+// createProposal answers POST /api/v1/proposals. Its cost depends on the number of changes, as in a batch.
 func (s *Server) createProposal(x *exchange, in *strict.Fields) (answer, error) {
 	change, err := x.proposalChange(in)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *Server) previewChange(x *exchange) (answer, error) {
 func pathNumber(x *exchange) (int, error) {
 	text := x.Request.PathValue("n")
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 || strconv.Itoa(n) != text { // one record, one address
+	if err != nil || n < 0 || strconv.Itoa(n) != text { // each record has one address only
 		return 0, sheaf.InvalidField("n", "the number in the path must be a whole number such as 1")
 	}
 	return n, nil

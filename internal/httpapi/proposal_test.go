@@ -147,7 +147,7 @@ func TestProposal_MergesFields(t *testing.T) {
 	})
 }
 
-// D175: what changed since, or got something below it, is not deleted.
+// D175: a document is not deleted if it changed since, or if another document appeared below it.
 func TestProposal_DeletesOnlyWhatItsAuthorSaw(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		_, author, editor := reviewers(a)
@@ -210,7 +210,7 @@ func TestProposal_Decisions(t *testing.T) {
 	})
 }
 
-// D174: nobody approves what they wrote, and another text takes the approvals away.
+// D174: no user approves what they wrote, and a new text removes the approvals.
 func TestProposal_Approvals(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		w, author, _ := reviewers(a)
@@ -240,7 +240,7 @@ func TestProposal_Approvals(t *testing.T) {
 	})
 }
 
-// D173: what is refused says which change is wrong.
+// D173: a refusal says which change is wrong.
 func TestProposal_BadChanges(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		_, author, editor := reviewers(a)
@@ -370,8 +370,8 @@ func TestProposal_LimitIsExact(t *testing.T) {
 	})
 }
 
-// D175: of several that accept one proposal at once, one does; and of several proposals that are
-// accepted at once, none is lost, because each is merged with what the others left.
+// D175: if several people accept one proposal at once, one of them succeeds. If several proposals are
+// accepted at once, none is lost, because each is merged with the result of the others.
 func TestProposal_AcceptedTogether(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		_, author, editor := reviewers(a)

@@ -144,8 +144,8 @@ func TestRestriction_ShareWithABranding(t *testing.T) {
 	})
 }
 
-// D169: whether a folder above, which the key does not see, is shared, no answer tells. A key that may write and
-// not read gets the same answers, shared or not. A share of a visible folder counts.
+// D169: if the key does not see a folder above, no answer reveals whether that folder is shared. A key that may
+// write and not read gets the same answers in both cases. A share of a visible folder counts.
 func TestRestriction_AShareAboveIsNotTold(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		owner := a.Workspace(sheaf.Business).Client("")

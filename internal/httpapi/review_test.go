@@ -223,7 +223,7 @@ func TestReview_Approvals(t *testing.T) {
 			r.members(t, a, func(tx *store.Tx) error { return tx.SetRole(r.ID, carl.user, role) })
 		}
 		approve(bob.Client).Want(t, 200)
-		approve(bob.Client).Want(t, 200) // once more counts once
+		approve(bob.Client).Want(t, 200) // a second approval by the same user counts once
 		missing(1)
 		approve(carl.Client).Want(t, 200)
 		role(sheaf.Member)
@@ -232,7 +232,7 @@ func TestReview_Approvals(t *testing.T) {
 		r.members(t, a, func(tx *store.Tx) error { return tx.DeleteMember(r.ID, bob.user) })
 		missing(1)
 		approve(dora.Client).Want(t, 200)
-		// Dora rewrites the proposal: nobody's approval counts any more, and hers never will.
+		// Dora rewrites the proposal. The earlier approvals no longer count, and hers never counts.
 		dora.PATCH(proposals+"/"+p, fields{"changes": []fields{{"op": "edit", "document_id": r.ids["{id}"], "base_version": 2, "content": "best"}}}).Want(t, 200)
 		missing(0)
 		approve(dora.Client).WantError(t, 403, "FORBIDDEN", "another person")

@@ -25,18 +25,18 @@ var proposedNames = map[sheaf.ProposalOp][]string{
 var changesSchema = map[string]any{"type": "array", "minItems": 1, "maxItems": sheaf.MaxProposed, "items": map[string]any{
 	"type": "object", "required": []string{"op"}, "additionalProperties": false, "properties": map[string]any{
 		"op":           described("string", "edit: title, description and text; create: a new document; delete, restore and move", "enum", []string{"edit", "create", "delete", "restore", "move"}),
-		"document_id":  described("string", "the document; left out when one is created"),
-		"base_version": described("integer", "of edit and delete: the version that you read; left out: the present one"),
-		"title":        described("string", "a new title; must be there when a document is created"),
+		"document_id":  described("string", "the document; left out for create"),
+		"base_version": described("integer", "for edit and delete: the version that you read; left out: the present version"),
+		"title":        described("string", "a new title; required for create"),
 		"description":  described("string", "a new description"),
 		"content":      described("string", "the whole new text, in Markdown"),
 		"edits":        editsSchema,
 		"append":       described("string", "Markdown that comes at the end of the text, on a line of its own"),
-		"project_id":   described("string", `of create and move: the project; "none": no project`),
-		"parent_id":    described("string", `of create and move: the parent document, or $0 for the document that the first change creates; "none": the top level`),
-		"before_id":    described("string", "of move: the document that it comes right before"),
-		"after_id":     described("string", "of move: the document that it comes right after"),
-		"sort_order":   described("integer", "of create: its position among those with the same parent; left out: last"),
+		"project_id":   described("string", `for create and move: the project; "none": no project`),
+		"parent_id":    described("string", `for create and move: the parent document, or $0 for the document that the first change creates; "none": the top level`),
+		"before_id":    described("string", "for move: put the document right before this one"),
+		"after_id":     described("string", "for move: put the document right after this one"),
+		"sort_order":   described("integer", "for create: its position among the documents with the same parent; left out: last"),
 	}}}
 
 // described returns the JSON Schema of a field, with further pairs of names and values.
@@ -74,7 +74,7 @@ func proposeChanges(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	}
 	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) {
 		proposalFields(&p, o)
-		o.Text("note", "nothing is changed yet: it waits for the decision of a person")
+		o.Text("note", "no document has changed yet: a person decides about the proposal")
 	}), nil), nil
 }
 
@@ -112,7 +112,7 @@ func (c *call) proposedChange(object strict.Object) (p sheaf.ProposedChange, err
 	return p, c.base(&p, edits)
 }
 
-// base sets the base version of a change that has none, and the text that its edits make of the base.
+// base sets a missing base version of a change, and the text that its edits make from the base text.
 func (c *call) base(p *sheaf.ProposedChange, edits []sheaf.Edit) error {
 	if p.BaseVersion == 0 {
 		d, err := c.server.App.Document(c.ctx, c.Caller, p.DocumentID)
@@ -210,7 +210,7 @@ func readProposal(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	}), nil), nil
 }
 
-// readProposedChange returns one change with the difference that it makes, or some lines of it.
+// readProposedChange returns one change with its difference, or with some lines of the difference.
 func (c *call) readProposedChange(id sheaf.ProposalID, n, from, lines int) (*sdk.CallToolResult, error) {
 	v, err := c.server.App.PreviewChange(c.ctx, c.Caller, id, n)
 	if err != nil {

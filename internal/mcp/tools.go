@@ -125,9 +125,9 @@ func allTools() []tool {
 			}},
 
 		{name: "propose_changes", title: "Propose changes", kind: adds, need: scopes(sheaf.ProposalsWrite), call: proposeChanges,
-			about: "Propose changes to documents, which a person accepts or rejects: all of them, or none. Nothing is changed until then. Give small changes with edits: what others write elsewhere in the text is kept.",
+			about: "Propose changes to documents. A person accepts all of them or rejects all; until then no document changes. Send small changes as edits: what others write elsewhere in the text is kept.",
 			takes: []argument{
-				must(text("title", "what it is about; 1 to 200 characters")),
+				must(text("title", "what the proposal is about; 1 to 200 characters")),
 				text("message", "why; Markdown for the person who decides"),
 				must(argument{name: "changes", about: "the changes, 1 to 100", schema: changesSchema}),
 			}},
@@ -139,10 +139,10 @@ func allTools() []tool {
 				text("document_id", "only those that change this document"),
 			}, paging...)},
 		{name: "read_proposal", title: "Read a proposal", kind: reads, need: scopes(sheaf.ProposalsRead), call: readProposal,
-			about: "Read a proposal: its changes, its state, what hinders its acceptance, and the newest 50 comments. With change: one change, and the difference that it makes to the text.",
+			about: "Read a proposal: its changes, its state, its conflicts, and the newest 50 comments. If change is given: that change, with the difference that it makes to the text.",
 			takes: []argument{
 				must(proposalID),
-				number("change", 0, sheaf.MaxProposed-1, "which change, from 0, to read with its difference"),
+				number("change", 0, sheaf.MaxProposed-1, "the number of one change, from 0, to read with its difference"),
 				number("from_line", 1, maxLine, "of a difference: the first line to read, from 1; left out: 1"),
 				number("lines", 1, maxLines, "of a difference: how many lines to read; left out: 300"),
 			}},
@@ -150,7 +150,7 @@ func allTools() []tool {
 			about: "Comment on an open proposal.",
 			takes: []argument{
 				must(proposalID), must(text("body", "the comment, in Markdown; at most 10,000 characters")),
-				number("change", 0, sheaf.MaxProposed-1, "the change that it is about, from 0; left out: the whole proposal"),
+				number("change", 0, sheaf.MaxProposed-1, "the change that the comment is about, from 0; left out: the whole proposal"),
 			}},
 		{name: "withdraw_proposal", title: "Withdraw a proposal", kind: removes, need: scopes(sheaf.ProposalsWrite), call: withdrawProposal,
 			about: "Withdraw an open proposal of your own user, for good.",
@@ -203,7 +203,7 @@ const (
 // Arguments of several tools.
 var (
 	documentID = text("document_id", "the id of the document, from find or list_documents, or its address sheaf://document/<id>")
-	proposalID = text("proposal_id", "the id of the proposal, from list_proposals or from making it")
+	proposalID = text("proposal_id", "the id of the proposal, as list_proposals or propose_changes returned it")
 	projectID  = text("project_id", "the id of the project, from find or list_projects")
 	revision   = number("revision", 1, maxOffset, "the revision that you read; if it was changed since, nothing is done and you get an error")
 	paging     = pagingOf(maxPage, usualPage)

@@ -1,4 +1,4 @@
-// Package merge joins two changes of one text, by lines. It is pure: it reads and keeps nothing.
+// Package merge merges two changes of one text, line by line. It is pure: it reads and keeps nothing.
 package merge
 
 import (
@@ -131,7 +131,7 @@ type change struct {
 // changes returns what differs, in order. Between two changes there is at least one equal line.
 //
 // If lines repeat, there may be several ways to read what changed. A change then concerns all lines
-// beside it that another way changes.
+// beside it that another such way changes.
 func changes(base, side *lines) []change {
 	diffs := lcs.DiffRunes(base.numbers, side.numbers)
 	settled := settledLines(base.numbers, side.numbers, diffs)

@@ -72,7 +72,7 @@ type Error struct {
 	Noun string
 	// Index is the position, from 0, of the refused operation in a batch; nil outside of batches.
 	Index *int
-	// Conflicts are the places at which a proposal conflicts with what its documents are now; nil in
+	// Conflicts are the places at which a proposal conflicts with its documents as they are now; nil in
 	// other errors.
 	Conflicts []ProposalConflict
 	// Person is the text for a person who is signed in to the console, if Text speaks of a key, or

@@ -86,7 +86,7 @@ func (p Plan) AllowProposals() error {
 	if p.Paid() {
 		return nil
 	}
-	return PlanRequiredf("proposals need the Pro or Business plan, this workspace is on %s: upgrade it to make some; those that are open can be decided", p)
+	return PlanRequiredf("proposals need the Pro or Business plan, this workspace is on %s: upgrade it to make some; open ones can still be decided", p)
 }
 
 // AllowFolders returns PLAN_REQUIRED unless the plan includes folders of that type: project folders

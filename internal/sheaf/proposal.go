@@ -18,7 +18,7 @@ const (
 	MaxOpenOfUser = 100
 )
 
-// ProposalState is how far a proposal is. All states but open are final.
+// ProposalState is the state of a proposal. All states but open are final.
 type ProposalState string
 
 // The states.
@@ -63,14 +63,14 @@ type Proposal struct {
 	// Revision rises when title, message or changes change, and with the decision. ETag and If-Match
 	// carry it.
 	Revision int64
-	// Comments is the number of the comment made last. It is not among the own fields.
+	// Comments is the number given to the newest comment. A comment does not change Revision.
 	Comments int64
 }
 
 // Reviewer is a person who wrote or approved a proposal.
 type Reviewer struct {
 	User       UserID     `json:"user"`
-	Wrote      bool       `json:"wrote,omitempty"`       // made or changed the changes: an approval would not count
+	Wrote      bool       `json:"wrote,omitempty"`       // made the changes or changed them: an approval by this user does not count
 	ApprovedAt *time.Time `json:"approved_at,omitempty"` // nil: did not approve
 	Key        *KeyID     `json:"key,omitempty"`         // key that approved; nil in the console
 }
@@ -145,7 +145,7 @@ type ProposedChange struct {
 	Document    DocumentChange `json:"document,omitzero"` // of an edit or a creation; its text is stored separately
 	Move        DocumentMove   `json:"move,omitzero"`
 
-	// The proposal sets these when it is stored.
+	// These fields are set when the proposal is stored.
 	ContentBytes  int64         `json:"content_bytes,omitempty"` // of the proposed text
 	ContentSHA256 string        `json:"content_sha256,omitempty"`
 	Base          *ProposalBase `json:"base,omitempty"` // of an edit or a deletion
@@ -161,7 +161,7 @@ type ProposalBase struct {
 	URL           *string      `json:"url,omitempty"`
 	Metadata      Metadata     `json:"metadata,omitempty"`
 	Revision      int64        `json:"revision"`
-	Below         []DocumentID `json:"below,omitempty"` // the documents below one that is to be deleted
+	Below         []DocumentID `json:"below,omitempty"` // the documents below a document to delete
 }
 
 // Fields appends the change as a proposal shows it: what was sent, without the text.
@@ -232,14 +232,14 @@ func EncodeChanges(changes []ProposedChange) (string, error) {
 	return string(b), err
 }
 
-// DecodeChanges is the inverse of EncodeChanges, for changes that another program wrote. It checks all
-// that does not depend on what is stored.
+// DecodeChanges is the inverse of EncodeChanges, for changes that another program wrote. It makes all
+// checks that need no stored data.
 func DecodeChanges(stored []byte) ([]ProposedChange, error) {
 	var changes []ProposedChange
 	d := json.NewDecoder(bytes.NewReader(stored))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&changes); err != nil {
-		return nil, InvalidField("changes", "changes cannot be read: they are an array as sheaf export writes it")
+		return nil, InvalidField("changes", "changes cannot be read: copy the array that sheaf export wrote")
 	}
 	for i := range changes {
 		if err := changes[i].checkStored(); err != nil {
@@ -249,7 +249,7 @@ func DecodeChanges(stored []byte) ([]ProposedChange, error) {
 	return changes, ProposalChange{Changes: Some(changes)}.Check()
 }
 
-// checkStored returns Invalid for an identifier or a hash that no proposal has.
+// checkStored returns Invalid for an identifier or a hash that no proposal can have.
 func (c *ProposedChange) checkStored() error {
 	ids := []string{string(c.DocumentID)}
 	for _, id := range []Opt[ProjectID]{c.Document.ProjectID, c.Move.ProjectID} {
@@ -260,7 +260,7 @@ func (c *ProposedChange) checkStored() error {
 	}
 	based := c.Op == ProposeEdit || c.Op == ProposeDelete
 	if c.Base == nil && based || c.Base != nil && !based {
-		return InvalidField("base", "base goes with edit and delete, and with no other op")
+		return InvalidField("base", "base is required for edit and delete, and not allowed for other ops")
 	}
 	hashes := []string{}
 	if c.Base != nil {
@@ -326,7 +326,7 @@ func (c ProposalChange) CheckNew() error {
 }
 
 // Check returns Invalid for the first bad field of those that were sent. It does not check what is
-// stored, nor the fields of the documents.
+// stored, or the fields of the documents.
 func (c ProposalChange) Check() error {
 	if c.Title.Null {
 		return InvalidField("title", "title must not be null: give it 1 to %d characters", MaxName)
@@ -361,7 +361,7 @@ func checkProposed(changes []ProposedChange) error {
 		}
 		if id := string(c.Op) + string(c.DocumentID); err == nil && c.DocumentID != "" {
 			if seen[id] {
-				err = InvalidField("document_id", "document_id: an earlier change has the same op and document: make one change of both")
+				err = InvalidField("document_id", "document_id is also in an earlier change with the same op: make one change of the two")
 			}
 			seen[id] = true
 		}
@@ -371,7 +371,7 @@ func checkProposed(changes []ProposedChange) error {
 		texts += len(c.Document.Content.Value)
 	}
 	if texts > MaxProposedTexts {
-		return InvalidField("changes", "changes have texts of %d bytes, at most %d (4 MiB) are allowed together: make several proposals", texts, MaxProposedTexts)
+		return InvalidField("changes", "changes have texts of %d bytes together, and at most %d (4 MiB) are allowed: make several proposals", texts, MaxProposedTexts)
 	}
 	return nil
 }
@@ -391,7 +391,7 @@ func (c *ProposedChange) check() error {
 	case based && c.BaseVersion < 1:
 		return InvalidField("base_version", "base_version is required: the version of the document that you have read")
 	case !based && c.BaseVersion != 0:
-		return InvalidField("base_version", "base_version goes with edit and delete: leave it out")
+		return InvalidField("base_version", "base_version is only for edit and delete: leave it out")
 	case c.Op == ProposeEdit && (d.ProjectID.Set || d.ParentID.Set || d.SortOrder.Set):
 		return InvalidField("op", "an edit does not change the place of a document: leave out project_id, parent_id and sort_order, and add a change with the op move")
 	}

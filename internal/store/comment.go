@@ -13,7 +13,7 @@ func scanComment(r *row) sheaf.Comment {
 		Key: optID[sheaf.KeyID](r), Revision: r.Int(), CreatedAt: r.Time(), UpdatedAt: r.Time()}
 }
 
-// Comments returns a page of the comments of a proposal, which the caller has read, oldest first.
+// Comments returns a page of the comments of a proposal, oldest first. The caller has read the proposal.
 func (r *Reader) Comments(ws sheaf.WorkspaceID, id sheaf.ProposalID, p sheaf.Paging) (sheaf.Page[sheaf.Comment], error) {
 	l := listing{columns: commentColumns, table: "proposal_comments", order: []string{"number"}, total: -1}
 	l.where.And("ws = ?", ws)
@@ -26,7 +26,7 @@ SELECT ` + commentColumns + `
 FROM proposal_comments
 WHERE ws = $1 AND proposal_id = $2 AND number = $3`
 
-// Comment returns a comment of a proposal, which the caller has read, or NotFound.
+// Comment returns a comment of a proposal, or NotFound. The caller has read the proposal.
 func (r *Reader) Comment(ws sheaf.WorkspaceID, id sheaf.ProposalID, number int64) (sheaf.Comment, error) {
 	return mustFind(r, "comment", selectComment, scanComment, ws, id, number)
 }
@@ -41,7 +41,7 @@ INSERT INTO proposal_comments (ws, ` + commentColumns + `)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 
 // InsertComment adds a comment and counts its bytes in the workspace's storage. The caller has
-// numbered it.
+// set its number.
 func (tx *Tx) InsertComment(w *sheaf.Workspace, c sheaf.Comment) error {
 	w.Storage += int64(len(c.Body))
 	err := tx.exec(insertComment, w.ID, c.Proposal, c.Number, c.Change, c.Body, c.User, c.Key, c.Revision, c.CreatedAt, c.UpdatedAt)

@@ -108,7 +108,7 @@ type Upkeep struct {
 	OldProposals bool
 }
 
-// Old says from before which times something is old. The zero value means: nothing is.
+// Old has the times before which records are old. With the zero value, no record is old.
 type Old struct{ Log, Trash, Proposals time.Time }
 
 // upkeepAfter reads the first event of each workspace, and whether it has an old deleted document or

@@ -25,7 +25,7 @@ func ScanProposal(r *row) sheaf.Proposal {
 	return p
 }
 
-// readJSON reads a column of JSON. What cannot be read becomes nil: the doctor finds it.
+// readJSON reads a column of JSON. If it cannot be read, the value is nil, and the doctor reports it.
 func readJSON[T any](r *row, into *[]T) {
 	if json.Unmarshal([]byte(r.Text()), into) != nil {
 		*into = nil
@@ -175,7 +175,7 @@ func (tx *Tx) writeProposal(sql string, ws sheaf.WorkspaceID, p sheaf.Proposal) 
 type Targets struct {
 	Documents []sheaf.DocumentID
 	Projects  []sheaf.ProjectID
-	Unfiled   bool // it puts a document into no project
+	Unfiled   bool // the proposal puts a document into no project
 }
 
 var insertTargets = engine.NewBulkInsert("proposal_targets", "ws int", "number int", "kind int", "resource_id id")

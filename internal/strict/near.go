@@ -7,7 +7,7 @@ const sameLetters = 8
 
 // Near returns the name of a field that was probably meant to be `name`, or "". Such a field has the same
 // letters in another case or with other separators, begins with the same sameLetters letters, or differs
-// in at most two letters. The field `name` itself is none.
+// in at most two letters. The field `name` itself does not count.
 func (f *Fields) Near(name string) string {
 	want := letters(name)
 	for _, m := range f.object.members {

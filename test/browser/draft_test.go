@@ -62,7 +62,7 @@ func TestEditor_KeepsTheLastKeys(t *testing.T) {
 	address := b.writeDocument("Notes", "stored")
 	b.compose(address)
 	b.typing(" and typed")
-	// The page does no more than what it does before it is left: the timer and the end of the page come too late.
+	// The page must store the text before it is left: its timer and its end would come too late.
 	b.paste("plain", "<b>!</b>")
 	if kept, _ := ask[bool](b, `(() => { const data = new DataTransfer(); data.setData("text/html", "<b>?</b>");
 		document.querySelector('.cm-content').dispatchEvent(new ClipboardEvent("paste", {bubbles: true, cancelable: true, clipboardData: data}));
@@ -84,7 +84,7 @@ func TestEditor_KeepsTheLastKeys(t *testing.T) {
 	b.until("that it is saved", "document.querySelector('[data-state]').textContent === 'Saved.'")
 	b.until("no draft", drafts+".length === 0")
 
-	// A text that is too long to be kept says so as long as it is true.
+	// While a text is too long to be kept, the page says so.
 	if _, ok := ask[bool](b, `(() => { let n = 1 << 22; for (let i = 0; n > 8; i++) try { localStorage.setItem('filler ' + i, 'x'.repeat(n)) } catch (_) { n >>= 1 } return true })()`); !ok {
 		t.Fatal("the store of the browser was not filled")
 	}
@@ -130,7 +130,7 @@ func TestEditor_SavingWaitsForUploads(t *testing.T) {
 	saying("Saved.")
 	b.until("the Markdown", `/^!\[one\]\(media:[0-9a-f-]{36}\)$/.test(document.querySelector('[name=content]').value)`)
 
-	// One that fails is said, and nothing is saved.
+	// If an upload fails, the page says so, and nothing is saved.
 	hold()
 	b.drop(".cm-content", "drop", "two.gif")
 	b.until("the placeholder", "document.querySelector('.cm-content').innerText.includes('Uploading two.gif')")

@@ -64,12 +64,12 @@ func TestProposals_ProposeDiscussAccept(t *testing.T) {
 	bob.until("the title that was typed", "document.querySelector('[name=about]').value === 'Say which button'")
 	bob.click("=Propose")
 	bob.arrive("Say which button")
-	bob.read("Proposed. The document stays as it is until somebody accepts.")
+	bob.read("Proposed. The document stays as it is until somebody accepts your proposal.")
 	bob.until("nothing kept", "!Object.keys(localStorage).some((k) => k.startsWith('draft '))")
 	bob.marked("green,on the left")
 	bob.gone("=Approve")
 
-	// The owner sees it counted, while the page is open, and asks at the change.
+	// The open page of the owner counts the new proposal. The owner asks a question at the change.
 	ada.see(".tabs .badge[title='1 open']")
 	ada.click(".tabs a[href$='/proposals']")
 	ada.arrive("Proposals")

@@ -73,8 +73,8 @@
   };
 
   // The newest draft is restored with its base revision: if another person has saved since, saving it shows both texts.
-  // If the browser has restored a text, it is the draft with that text. It becomes the draft of this page. If it belongs
-  // to another tab that is still open, that tab hears of it, and stores its text again.
+  // If the browser has restored a text, the draft with the same text becomes the draft of this page. If that draft
+  // belongs to another tab that is still open, that tab is notified, and stores its text again.
   const kept = form.querySelector("[data-kept]"), taken = "taken";
   const restore = () => {
     const all = drafts().map((name) => ({ name, ...read(name) })).filter((d) => Array.isArray(d.values)).sort((a, b) => b.at - a.at);
@@ -170,8 +170,8 @@
     if (why) say(why);
     return !why;
   };
-  // What is saved has no placeholder: saving waits for the uploads. If one fails, nothing is saved, so that its message
-  // is read.
+  // A saved text has no placeholder, so saving waits for the uploads. If one fails, nothing is saved, so that the person
+  // reads the message.
   const afterUploads = async (then) => {
     if (waiting) return;
     waiting = true;
@@ -243,7 +243,7 @@
   form.addEventListener("input", (e) => { if (!ours(e)) { settle(); soon(); } });
   form.addEventListener("change", (e) => { if (!ours(e)) settle(); });
   form.addEventListener("formdata", (e) => { if (text) e.formData.set("content", text.value); });
-  // The page after a save deletes the draft.
+  // The page that follows a save deletes the draft.
   let leaving = false;
   addEventListener("pagehide", () => { if (!leaving) settle(); });
   addEventListener("visibilitychange", () => { if (settling && document.hidden) settle(); });
@@ -313,8 +313,8 @@
     kept.hidden = false;
   });
 
-  // A refused form has what was typed, so its draft is stored anew, and the one of the page before is deleted. Who is here
-  // again otherwise did not save.
+  // A refused form has what was typed, so its draft is stored anew, and the draft of the previous page is deleted. A person
+  // who comes back here in another way has not saved.
   if (stored !== null) restore();
   else keep();
   delete document.documentElement.dataset.draft; // the room for the notice

@@ -230,8 +230,8 @@ func (p *patient) workspace(id sheaf.WorkspaceID) (err error) {
 	return p.run(workspaceChecks)
 }
 
-// foreignUsers are the tables whose rows may name a user who is not there: an imported record keeps its
-// author of another instance.
+// foreignUsers are the tables whose rows may name a user who does not exist here: an imported record keeps
+// its author from another instance.
 var foreignUsers = []string{"versions", "proposals", "proposal_comments"}
 
 // orphans reports rows whose workspace or user does not exist.

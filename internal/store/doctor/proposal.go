@@ -10,21 +10,21 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// checkProposals are the promises about proposals.
+// checkProposals are the checks of proposals.
 var checkProposals = []check{
-	// A proposal has changes, and all texts that they name, and no other.
+	// A proposal has changes, all texts that they name, and no other texts.
 	{name: "proposal text", judge: sameProposalTexts, sql: `
 SELECT ` + store.ProposalColumns + `, (SELECT COUNT(*) FROM proposal_texts t WHERE t.ws = proposals.ws AND t.proposal_id = proposals.id)
 FROM proposals
 WHERE ws = $1`},
 
-	// A text is the one that its hash is of.
+	// Each text matches its hash.
 	{name: "proposal text hash", judge: sameProposalText, sql: `
 SELECT proposal_id, hash, ` + store.TextColumns + `
 FROM proposal_texts
 WHERE ws = $1`},
 
-	// What is named is named by a proposal.
+	// Each target belongs to a proposal that exists.
 	{name: "proposal target", judge: tells("%s is named by the proposal %s, which is not there"), sql: `
 SELECT t.resource_id, t.number
 FROM proposal_targets t
@@ -41,7 +41,7 @@ func sameProposalTexts(_ *patient, r *engine.Row) string {
 	if int64(len(named)) == stored {
 		return ""
 	}
-	return fmt.Sprintf("proposal %s names %d texts, and stored are %d", p.ID, len(named), stored)
+	return fmt.Sprintf("proposal %s names %d texts, but %d are stored", p.ID, len(named), stored)
 }
 
 // sameProposalText unpacks a text and compares it with its hash.
@@ -52,7 +52,7 @@ func sameProposalText(_ *patient, r *engine.Row) string {
 		return fmt.Sprintf("a text of proposal %s cannot be read: %v", id, err)
 	}
 	if sum := sha256.Sum256([]byte(text)); string(sum[:]) != string(hash) {
-		return fmt.Sprintf("a text of proposal %s is another than its hash %s says", id, hex.EncodeToString(hash))
+		return fmt.Sprintf("a text of proposal %s does not match its hash %s", id, hex.EncodeToString(hash))
 	}
 	return ""
 }

@@ -44,7 +44,7 @@ WHERE t.ws = $1
   AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.ws = t.ws AND d.id = t.document_id AND d.content_hash = t.hash)
   AND NOT EXISTS (SELECT 1 FROM versions v WHERE v.ws = t.ws AND v.document_id = t.document_id AND v.content_hash = t.hash)`},
 
-	// A text is the one that its hash is of.
+	// Each text matches its hash.
 	{name: "text hash", judge: sameText, sql: `
 SELECT document_id, hash, ` + store.TextColumns + `
 FROM texts

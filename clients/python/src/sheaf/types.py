@@ -92,7 +92,7 @@ class BatchError(TypedDict):
 
 
 class Review(TypedDict):
-    """What changes of the project's documents need: an accepted proposal which that number of other people approved. `null`: nothing. Setting or lifting it needs `projects:admin`."""
+    """If it is set, the project's documents change only by accepted proposals, each approved by that number of other people. `null`: no review. Setting or lifting it needs `projects:admin`."""
 
     approvals: int
 
@@ -236,7 +236,7 @@ class ConflictError(TypedDict):
 
 
 class ConflictHunk(TypedDict):
-    """Whole lines of each text, with the number of the first, from 1."""
+    """Whole lines of each text, with the number of the first line, which counts from 1."""
 
     base: str
     base_line: int
@@ -945,7 +945,7 @@ class ProjectPut(TypedDict):
 
 
 class ProposedChange(TypedDict):
-    """What was sent, without the text."""
+    """The change as it was sent, without the text."""
 
     after_id: NotRequired[str | None]
     base_version: NotRequired[int]
