@@ -64,6 +64,6 @@ func TestRestrictedTo_ByNameOnTheCommandLine(t *testing.T) {
 	operator("user", "invite", "zoe@example.com", "--role", "editor", "--folder", "guides", "--public-url", "https://x.example").succeeds(t)
 	operator("user", "invite", "zoe@example.com", "--role", "editor", "--project", "Twice", "--public-url", "https://x.example").fails(t, "2 projects are called")
 	// D206: the e-mail of a person who was only invited is erased.
-	wantWords(t, sheafCommand(t, append([]string{"user", "erase", "ZOE@example.com"}, where...)...).succeeds(t), "no user has this e-mail", "1 of its invitations")
+	wantWords(t, sheafCommand(t, append([]string{"user", "erase", "ZOE@example.com"}, where...)...).succeeds(t), "no user has this e-mail", "invitations to it that were deleted: 1")
 	sheafCommand(t, append([]string{"user", "erase", "zoe@example.com"}, where...)...).fails(t, "and no invitation has")
 }

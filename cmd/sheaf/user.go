@@ -179,7 +179,7 @@ func (c *userErase) Run(ctx context.Context, p *program) error {
 		}
 		return c.Show(&p.Program, &u, func() string {
 			if u.ID == "" {
-				return fmt.Sprintf("no user has this e-mail; deleted %d invitations to it\n", u.Invitations)
+				return fmt.Sprintf("no user has this e-mail; invitations to it that were deleted: %d\n", u.Invitations)
 			}
 			return fmt.Sprintf("the user is erased; what the user wrote stays, under the id %s\n", u.ID)
 		})

@@ -285,7 +285,7 @@ func TestDiff_IsReadLineByLine(t *testing.T) {
 	}
 }
 
-// The words that changed are marked in lines that were replaced, and in no others.
+// The words that changed are marked in replaced lines, and in no other lines.
 func TestDiff_MarksChangedWords(t *testing.T) {
 	shown := func(unified string) (out []string) {
 		for _, line := range readDiff("@@ -1 +1 @@\n" + unified).Lines[1:] {

@@ -123,7 +123,7 @@ func TestProposal_ShowsConflicts(t *testing.T) {
 	d.wantIn(d.get(proposal+"?change=0&view=texts"), true, "The present text", "The proposed text")
 	d.wantIn(d.get(proposal+"?change=0&view=rendered"), true, "<h3>Now</h3>", "<h3>Proposed</h3>", "<p>proposed by Proposal</p>")
 
-	// The editor resolves it: the proposal is based on the present version then, and its other changes stay.
+	// The editor resolves the conflict: the proposal is then based on the present version, and its other changes stay.
 	link := "documents/" + string(id) + "/suggest?proposal=" + d.ids["proposals"] + "&change=0"
 	d.wantIn(page, true, strings.ReplaceAll(link, "&", "&amp;"))
 	editor := d.get(link)

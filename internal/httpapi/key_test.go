@@ -532,7 +532,7 @@ func TestKey_AnOldSecretDoesNotRotate(t *testing.T) {
 }
 
 // D55, D207: of 64 clients that rotate a key with its own secret at once, one succeeds. With a grace the
-// others get 403. Without one, no request with the old secret that begins after that answer is let through.
+// others get 403. Without a grace, a request with the old secret is refused if it begins after that answer.
 func TestKey_RotateTogether(t *testing.T) {
 	for grace, refused := range map[int]int{0: 401, 3600: 403} {
 		t.Run(fmt.Sprintf("grace %d", grace), func(t *testing.T) {

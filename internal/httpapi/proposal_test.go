@@ -270,7 +270,7 @@ func TestProposal_BadChanges(t *testing.T) {
 			}
 		}
 		propose(author).WantError(t, 400, "VALIDATION_ERROR", "1 to 100")
-		propose(author, edit(id, 1, "x"), edit(id, 1, "y")).WantError(t, 400, "VALIDATION_ERROR", "same op and document")
+		propose(author, edit(id, 1, "x"), edit(id, 1, "y")).WantError(t, 400, "VALIDATION_ERROR", "in an earlier change with the same op")
 		big := strings.Repeat("x", 1<<20)
 		var changes []fields
 		for range 5 {

@@ -121,7 +121,8 @@ func (g *agent) wantNotThere(ids, unknown map[string]any, own map[string]string)
 	}
 }
 
-// wantNotProposed proposes changes that name the document or the project, and wants the answer that unknown ids get.
+// wantNotProposed proposes changes that name the document or the project. It fails unless the answer is the one for
+// unknown ids.
 func (g *agent) wantNotProposed(document, project, own string) {
 	g.t.Helper()
 	answer := func(document, project string) (all []string) {

@@ -284,8 +284,8 @@ func (g *agent) proposes(api *apitest.Client, project string) {
 	}
 }
 
-// D181: a key that may propose and not write is offered no tool that changes a text, and is told to propose when
-// it calls one. What it proposes wrongly is refused, and says how to do it.
+// D181: a key that may propose and not write is offered no tool that changes a text. If it calls one, the refusal
+// tells it to propose. A wrong proposal is refused, and the refusal says how to correct it.
 func TestTools_AKeyThatMayOnlyProposeIsToldTo(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t, withMCP)

@@ -146,7 +146,7 @@ func TestLines_LongTextsAreRefusedOnlyIfBothSidesChangedThem(t *testing.T) {
 	}
 }
 
-// Whatever the texts are, no more than MaxLines lines of each are compared, by their numbers, and
+// For all texts, no more than MaxLines lines of each are compared, by their numbers, and
 // the table of their distances has no more than maxCells cells. Everything else is one pass over the bytes.
 func TestLines_WorkIsBounded(t *testing.T) {
 	t.Parallel()

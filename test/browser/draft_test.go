@@ -29,7 +29,7 @@ func (b *tab) beside() *tab {
 
 const drafts = "Object.keys(localStorage).filter((k) => k.startsWith('draft '))"
 
-// Two tabs of one document have a draft each: what one of them does with its own changes nothing in the other's.
+// Two tabs of one document have a draft each: no tab changes the draft of the other tab.
 func TestEditor_DraftsOfTwoTabs(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
@@ -54,7 +54,7 @@ func TestEditor_DraftsOfTwoTabs(t *testing.T) {
 	one.holds("of the first tab")
 }
 
-// The last keys before a reload are there after it, and Back and Forward bring an unsaved text back.
+// Text typed right before a reload is there after the reload, and Back and Forward bring an unsaved text back.
 func TestEditor_KeepsTheLastKeys(t *testing.T) {
 	t.Parallel()
 	s := startService(t)

@@ -177,7 +177,7 @@ func TestEditor_TablesGrowAndAreAligned(t *testing.T) {
 		b.holds(want)
 	}
 
-	// What is saved is aligned before, with the cursor in its cell, so that leaving the editor afterwards changes nothing.
+	// A table is aligned before it is saved, with the cursor in its cell, so that leaving the editor afterwards changes nothing.
 	b.afresh("| Name | Size |\r|---|--:|\r| a long cell | 1")
 	b.ctrl("s")
 	b.until("that it is saved", "document.querySelector('[data-state]').textContent === 'Saved.'")
@@ -225,7 +225,7 @@ func TestEditor_PastesAsMarkdown(t *testing.T) {
 		// Items with several blocks, lists in a row, and a list that does not begin with one.
 		`<ul><li><p>one</p><p>two</p></li><li>three<pre>code</pre></li><li>four<ol start="3"><li>x</li></ol></li></ul>`: "- one\n\n  two\n- three\n\n  ```\n  code\n  ```\n- four\n\n  3. x",
 		`<ol start="0"><li>a</li><ul><li>b</li></ul></ol><ol><li>c</li></ol>`:                                           "0. a\n   - b\n\n1) c",
-		// Google Docs says it by styles; some programs put blocks deep into elements of a line.
+		// Google Docs marks bold text by styles; some programs put blocks deep into elements of a line.
 		`<b style="font-weight:normal" id="docs-internal-guid-1"><p><span style="font-weight:400">plain </span><span style="font-weight:700">bold</span><span style="font-style:italic"> soft</span></p>` +
 			`<ul><li style="font-weight:400"><p>item</p></li><ul><li><p>in</p></li></ul></ul></b>`: "plain **bold** _soft_\n\n- item\n  - in",
 		`<p><span style="font-weight:700">styled</span></p>`:                           "**styled**",

@@ -133,7 +133,7 @@ func TestProposals_ProposeDiscussAccept(t *testing.T) {
 	ada.gone(".tabs .badge[title='1 open']")
 }
 
-// A conflict shows both sides. Without scripts a proposal is read, rejected with a note, and found by its state.
+// A conflict shows both sides. Without scripts a person reads a proposal, rejects it with a note, and finds it by its state.
 func TestProposals_ConflictAndRejectWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
@@ -158,7 +158,7 @@ func TestProposals_ConflictAndRejectWithoutScripts(t *testing.T) {
 	ada.keys(kb.Enter)
 	ada.read("Nothing was changed, because the proposal conflicts")
 
-	// It is resolved in the editor, with both sides in sight.
+	// The editor resolves the conflict, and shows both sides.
 	ada.click("=Resolve in the editor: Opening hours")
 	ada.arrive("Resolve the conflict")
 	ada.read("We open at eight.")

@@ -30,8 +30,8 @@ func TestPasswords_OneTenantLeavesRoomForOthers(t *testing.T) {
 		Lost: readers - in, Control: "one line for all tenants", Caught: unfair < readers}.Report(t)
 }
 
-// openBeside returns how many readers, one after the other, open a share while those of another tenant's share never stop,
-// and at most two of those get a turn before them.
+// openBeside returns how many readers of a share, one after the other, open it while readers of another tenant's share
+// never stop. For each reader that it counts, at most two readers of the other share got a turn first.
 func openBeside(t *testing.T, p *proctest.Program, readers int) (in int) {
 	t.Helper()
 	client := newClient(t)
@@ -99,8 +99,8 @@ func openBeside(t *testing.T, p *proctest.Program, readers int) (in int) {
 			if time.Since(start) < 4*time.Second || served.Load()-before > 2 {
 				break // refused at once, or others got the reader's turns
 			}
-			// No turn came within 5 seconds, since the machine hashed no more than one or two
-			// passwords in them. So they try again.
+			// No turn came within 5 seconds, because the machine hashed only one or two passwords
+			// in that time. So the reader tries again.
 		}
 	}
 	stop.Store(true)

@@ -1,4 +1,4 @@
-// The page of a proposal: j and k lead from change to change, a approves, and a note says that the
+// The page of a proposal: j and k lead from change to change, a approves, and a note says when the
 // proposal was changed meanwhile.
 (() => {
   "use strict";

@@ -1,5 +1,5 @@
-"""Proposals are changes of documents that wait for a decision. Reading needs the scope proposals:read, making and discussing one
-proposals:write, and deciding proposals:approve."""
+"""Proposals are sets of changes to documents that wait for a decision. Reading proposals needs the scope proposals:read. Making
+and discussing them needs proposals:write. Approving, accepting and rejecting them needs proposals:approve."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATH = "/api/v1/proposals"
 
 
 class Proposals:
-    """The operations on proposals. Accepting one also needs documents:write, and texts need documents:read."""
+    """The operations on proposals. Accepting also needs documents:write, and reading texts needs documents:read."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -24,7 +24,7 @@ class Proposals:
         user_id: str | None = None, updated_since: str | datetime | None = None, order: Direction | None = None,
         limit: int | None = None, offset: int | None = None,
     ) -> Listing[Proposal]:  # fmt: skip
-        """Returns those that match, oldest first unless the order is desc. user_id is the author."""
+        """Returns the proposals that match, oldest first unless the order is desc. user_id is the author."""
         query = {
             "state": state, "project_id": project_id, "document_id": document_id, "user_id": user_id,
             "updated_since": updated_since, "order": order, "limit": limit, "offset": offset,
@@ -42,7 +42,7 @@ class Proposals:
         return cast(Proposal, self._caller.record(request))
 
     def update(self, id: str, change: ProposalChange, *, if_match: str | None = None) -> Proposal:
-        """Changes an open proposal. New changes replace all former ones, and remove the approvals."""
+        """Changes an open proposal. New changes replace all earlier ones, and remove the approvals."""
         request = Request("PATCH", f"{PATH}/{segment(id)}", body=change, headers=conditions(if_match=if_match))
         return cast(Proposal, self._caller.record(request))
 
@@ -51,7 +51,7 @@ class Proposals:
         return cast(ProposalPreview, self._caller.record(Request("GET", f"{PATH}/{segment(id)}/changes/{int(change)}")))
 
     def approve(self, id: str, *, if_match: str, idempotency_key: str | None = None) -> Proposal:
-        """Approves the proposal as it was read: if_match is the ETag of the answer of get."""
+        """Approves the revision of the proposal that get returned with the ETag if_match."""
         return self._act(id, "approve", if_match, idempotency_key)
 
     def take_back_approval(self, id: str, *, if_match: str | None = None) -> None:
@@ -59,13 +59,13 @@ class Proposals:
         self._caller.call(Request("DELETE", f"{PATH}/{segment(id)}/approve", headers=conditions(if_match=if_match)))
 
     def accept(self, id: str, *, if_match: str, idempotency_key: str | None = None) -> Proposal:
-        """Makes all changes of the proposal as it was read, or none. A Conflict: a document has changed in the same places."""
+        """Makes all changes of the revision with the ETag if_match, or none. Raises Conflict if a document has changed in the same places."""
         return self._act(id, "accept", if_match, idempotency_key)
 
     def reject(
         self, id: str, note: str | None = None, *, if_match: str | None = None, idempotency_key: str | None = None
     ) -> Proposal:
-        """Ends the proposal. The note says why."""
+        """Ends the proposal. The note is the reason."""
         headers = conditions(if_match=if_match, idempotency_key=idempotency_key)
         request = Request("POST", f"{PATH}/{segment(id)}/reject", body={"note": note}, headers=headers)
         return cast(Proposal, self._caller.record(request))
