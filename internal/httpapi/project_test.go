@@ -419,7 +419,7 @@ func TestProject_Delete(t *testing.T) {
 		})
 		wantSame(t, "the events", typesOf(es), []string{"project.deleted " + id, "document.updated " + d1, "document.updated " + d2})
 		last := fields{"id": id, "name": "p", "description": nil, "icon": "book", "color": nil, "folder_id": nil, "sort_order": 0, "visibility": "private",
-			"external_id": nil, "url": nil, "metadata": nil, "document_count": 2, "created_at": "2026-11-15T10:00:00.000Z", "updated_at": "2026-11-15T10:00:00.000Z"}
+			"external_id": nil, "url": nil, "metadata": nil, "review": nil, "document_count": 2, "created_at": "2026-11-15T10:00:00.000Z", "updated_at": "2026-11-15T10:00:00.000Z"}
 		if got := jsonOf(es[0]["payload"]); got != jsonOf(last) {
 			t.Errorf("project.deleted carries %s", got)
 		}

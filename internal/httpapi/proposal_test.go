@@ -187,7 +187,7 @@ func TestProposal_Decisions(t *testing.T) {
 			t.Errorf("rejected: %s", r.Body)
 		}
 		for _, act := range []string{"accept", "reject", "withdraw", "approve"} {
-			editor.POST(proposals+"/"+p+"/"+act, nil, "If-Match: *").WantError(t, 409, "CONFLICT", "rejected already")
+			editor.POST(proposals+"/"+p+"/"+act, nil, "If-Match: *").WantError(t, 409, "CONFLICT", "already rejected")
 		}
 		editor.PATCH(proposals+"/"+p, fields{"title": "Late"}).WantError(t, 409, "CONFLICT")
 
