@@ -84,7 +84,7 @@ func TestProposal_IsWrittenWhenItIsAccepted(t *testing.T) {
 		if len(tree) != 3 || tree[2]["parent_id"] != tree[1]["id"] {
 			t.Errorf("documents are %v", tree)
 		}
-		accept(t, editor, p.Text(t, "id")).WantError(t, 409, "CONFLICT", "accepted already")
+		accept(t, editor, p.Text(t, "id")).WantError(t, 409, "CONFLICT", "already accepted")
 	})
 }
 
