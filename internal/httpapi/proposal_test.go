@@ -334,6 +334,27 @@ func TestProposal_Lists(t *testing.T) {
 	})
 }
 
+// D171: an update of a proposal is in the log of a restriction only if everything that it named before, and
+// names now, is visible there.
+func TestProposal_UpdateThatLeavesARestriction(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		d := divide(t, a)
+		inside := fields{"op": "edit", "document_id": d.document, "base_version": 1, "title": "inside"}
+		outside := fields{"op": "edit", "document_id": d.out["documents"], "base_version": 1, "title": canary}
+		p := propose(d.owner, inside).Want(t, 201).Text(t, "id")
+		for _, changes := range [][]fields{{outside}, {inside}, {inside, outside}, {inside}} {
+			d.owner.PATCH(proposals+"/"+p, fields{"changes": changes}).Want(t, 200)
+		}
+		d.owner.PATCH(proposals+"/"+p, fields{"title": "Other"}).Want(t, 200)
+		for _, c := range []*apitest.Client{d.inFolder, d.inProject} {
+			r := c.GET("/api/v1/events?limit=100&resource_id="+p).Want(t, 200)
+			if strings.Contains(string(r.Body), canary) || len(r.Items(t)) != 2 {
+				t.Errorf("the log of the restriction is %s", r.Body)
+			}
+		}
+	})
+}
+
 // another returns a client of the workspace whose user is not its owner.
 func another(t testing.TB, a *apitest.API, w *apitest.Workspace) *apitest.Client {
 	t.Helper()
