@@ -424,6 +424,7 @@ class ProjectPayloadPrevious(TypedDict):
     icon: NotRequired[str | None]
     metadata: NotRequired[dict[str, str] | None]
     name: NotRequired[str]
+    review: NotRequired[Review | None]
     sort_order: NotRequired[int]
     updated_at: NotRequired[str]
     url: NotRequired[str | None]
@@ -431,7 +432,7 @@ class ProjectPayloadPrevious(TypedDict):
 
 
 class ProjectPayload(TypedDict):
-    """The project; of an update also what it was, of a deletion what it was last. Events that were stored before it had them lack `external_id`, `url` and `metadata`."""
+    """The project; of an update also what it was, of a deletion what it was last. Events that were stored before it had them lack `external_id`, `url`, `metadata` and `review`."""
 
     color: str | None
     created_at: str
@@ -444,6 +445,7 @@ class ProjectPayload(TypedDict):
     metadata: NotRequired[dict[str, str] | None]
     name: str
     previous: NotRequired[ProjectPayloadPrevious]
+    review: NotRequired[Review | None]
     sort_order: int
     updated_at: str
     url: NotRequired[str | None]
