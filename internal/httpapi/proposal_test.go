@@ -120,6 +120,30 @@ func TestProposal_ConflictWritesNothing(t *testing.T) {
 	})
 }
 
+// D176: however long the texts are that conflict, the lines that are shown together are bounded. A preview
+// has those of its change.
+func TestProposal_LongConflictsAreBounded(t *testing.T) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
+		_, author, editor := reviewers(a)
+		var changes, others []fields
+		for i := range 4 {
+			id := editor.POST(documents, fields{"title": "T", "content": strings.Repeat("base ", 50_000)}).Want(t, 201).Text(t, "id")
+			changes = append(changes, fields{"op": "edit", "document_id": id, "base_version": 1, "content": strings.Repeat("proposed ", 20_000+i)})
+			others = append(others, fields{"action": "update", "resource_type": "document", "resource_id": id, "body": fields{"content": strings.Repeat("other ", 40_000)}})
+		}
+		p := propose(author, changes...).Want(t, 201).Text(t, "id")
+		editor.POST("/api/v1/batch", fields{"operations": others}).Want(t, 200)
+		for _, r := range []*apitest.Response{author.GET(proposals+"/"+p).Want(t, 200), accept(t, editor, p).WantError(t, 409, "CONFLICT")} {
+			if n := strings.Count(string(r.Body), "the same places"); n != 4 || len(r.Body) > 1<<20 || !strings.Contains(string(r.Body), "base base") {
+				t.Errorf("%d conflicts in %d bytes", n, len(r.Body))
+			}
+		}
+		if r := author.GET(proposals+"/"+p+"/changes/3").Want(t, 200); !strings.Contains(string(r.Body), `"hunks":[{`) {
+			t.Errorf("the preview of a change has no hunks: %.300s", r.Body)
+		}
+	})
+}
+
 // D175: fields are merged one by one.
 func TestProposal_MergesFields(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
