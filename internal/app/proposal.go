@@ -382,9 +382,9 @@ func (a *App) ApproveProposal(ctx context.Context, c Caller, id sheaf.ProposalID
 	})
 }
 
-// mustMatch returns Invalid unless an If-Match was sent: what is decided must be what was read.
+// mustMatch returns Invalid unless an If-Match with a revision was sent: what is decided must be what was read.
 func mustMatch(match sheaf.Match) error {
-	if match.Asked {
+	if match.Asked && !match.Any {
 		return nil
 	}
 	return sheaf.Invalidf("If-Match is required: send the ETag of the proposal as you have read it")

@@ -157,6 +157,13 @@ func TestProposal_MergesFields(t *testing.T) {
 		if m := fmt.Sprint(d.JSON["metadata"]); m != "map[a:2 b:3 c:2]" || d.JSON["title"] != "T2" || d.JSON["description"] != "D" {
 			t.Errorf("merged %s", d.Body)
 		}
+		all := propose(author, fields{"op": "edit", "document_id": id, "base_version": 2, "metadata": nil}).Want(t, 201).Text(t, "id")
+		editor.PATCH(documents+"/"+id, fields{"metadata": fields{"later": "4"}}).Want(t, 200)
+		accept(t, editor, all).Want(t, 200)
+		if m := fmt.Sprint(editor.GET(documents+"/"+id).Want(t, 200).JSON["metadata"]); m != "map[later:4]" {
+			t.Errorf("all metadata was removed, and then there is %s", m)
+		}
+		editor.PATCH(documents+"/"+id, fields{"metadata": fields{"a": "2"}}).Want(t, 200)
 		for field, value := range map[string]any{"title": "mine", "description": "mine", "external_id": "mine", "metadata": fields{"a": "mine"}} {
 			version := int(editor.GET(documents+"/"+id).Want(t, 200).JSON["version"].(float64))
 			p := propose(author, fields{"op": "edit", "document_id": id, "base_version": version, field: value}).Want(t, 201).Text(t, "id")
@@ -201,9 +208,12 @@ func TestProposal_Decisions(t *testing.T) {
 		author.POST(proposals+"/"+p+"/accept", nil).WantError(t, 403, "FORBIDDEN", "proposals:approve")
 		author.POST(proposals+"/"+p+"/reject", nil).WantError(t, 403, "FORBIDDEN", "proposals:approve")
 		editor.POST(proposals+"/"+p+"/accept", nil).WantError(t, 400, "VALIDATION_ERROR", "If-Match")
+		for _, act := range []string{"accept", "approve"} { // it has read none in particular
+			editor.POST(proposals+"/"+p+"/"+act, nil, "If-Match: *").WantError(t, 400, "VALIDATION_ERROR", "ETag")
+		}
 		editor.POST(proposals+"/"+p+"/accept", nil, `If-Match: "7-0000"`).WantError(t, 412, "PRECONDITION_FAILED")
 		reader := w.Client(w.Key(sheaf.ProposalsRead, sheaf.ProposalsApprove))
-		reader.POST(proposals+"/"+p+"/accept", nil, "If-Match: *").WantError(t, 403, "FORBIDDEN", "documents:write")
+		reader.POST(proposals+"/"+p+"/accept", nil, `If-Match: "1-0"`).WantError(t, 403, "FORBIDDEN", "documents:write")
 		reader.GET(proposals+"/"+p+"/changes/0").WantError(t, 403, "FORBIDDEN", "documents:read")
 
 		r := editor.POST(proposals+"/"+p+"/reject", fields{"note": "No."}).Want(t, 200)
@@ -211,7 +221,7 @@ func TestProposal_Decisions(t *testing.T) {
 			t.Errorf("rejected: %s", r.Body)
 		}
 		for _, act := range []string{"accept", "reject", "withdraw", "approve"} {
-			editor.POST(proposals+"/"+p+"/"+act, nil, "If-Match: *").WantError(t, 409, "CONFLICT", "rejected already")
+			editor.POST(proposals+"/"+p+"/"+act, nil, `If-Match: "1-0"`).WantError(t, 409, "CONFLICT", "rejected already")
 		}
 		editor.PATCH(proposals+"/"+p, fields{"title": "Late"}).WantError(t, 409, "CONFLICT")
 
@@ -260,7 +270,7 @@ func TestProposal_Approvals(t *testing.T) {
 			t.Errorf("another text: %s", r.Body)
 		}
 		editor.PATCH(path, fields{"changes": []fields{edit(id, 1, "a BBB")}}).Want(t, 200)
-		editor.POST(path+"/approve", nil, "If-Match: *").WantError(t, 403, "FORBIDDEN", "you wrote")
+		editor.POST(path+"/approve", nil, `If-Match: "4-0"`).WantError(t, 403, "FORBIDDEN", "you wrote")
 	})
 }
 
@@ -345,8 +355,8 @@ func TestProposal_Lists(t *testing.T) {
 		}
 		restricted.GET(proposals+"/"+both).WantError(t, 404, "NOT_FOUND")
 		restricted.GET(proposals+"/"+none).WantError(t, 404, "NOT_FOUND")
-		restricted.POST(proposals+"/"+both+"/accept", nil, "If-Match: *").WantError(t, 404, "NOT_FOUND")
-		restricted.POST(proposals+"/"+none+"/approve", nil, "If-Match: *").WantError(t, 404, "NOT_FOUND")
+		restricted.POST(proposals+"/"+both+"/accept", nil, `If-Match: "1-0"`).WantError(t, 404, "NOT_FOUND")
+		restricted.POST(proposals+"/"+none+"/approve", nil, `If-Match: "1-0"`).WantError(t, 404, "NOT_FOUND")
 		restricted.GET(proposals+"/"+in1).Want(t, 200)
 		propose(restricted, edit(d2, 1, "y")).WantError(t, 404, "NOT_FOUND")
 		propose(restricted, fields{"op": "create", "title": "x"}).WantError(t, 403, "FORBIDDEN")
@@ -436,7 +446,7 @@ func TestProposal_AcceptedTogether(t *testing.T) {
 			made = append(made, propose(author, edit(id, 1, text)).Want(t, 201).Text(t, "id"))
 		}
 		got := apitest.Statuses(apitest.Together(3*n, func(i int) *apitest.Response {
-			return editor.POST(proposals+"/"+made[i/3]+"/accept", nil, "If-Match: *")
+			return editor.POST(proposals+"/"+made[i/3]+"/accept", nil, `If-Match: "1-0"`)
 		}))
 		if fmt.Sprint(got) != fmt.Sprintf("map[200:%d 409:%d]", n, 2*n) {
 			t.Errorf("accepting each three times: %v", got)
