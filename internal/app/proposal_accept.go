@@ -200,6 +200,13 @@ func (m *mergePlan) planEdit(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Prop
 		if !mergeMetadata(base.Metadata, d.Metadata, after(base.Metadata)) {
 			m.conflict(i, c, "metadata was changed to other values")
 		}
+		if proposed.Null && base.Metadata != d.Metadata { // it removes what the author saw, and not what others added since
+			names := base.Metadata.Entries()
+			for n := range names {
+				names[n].Value = nil
+			}
+			s.change.Metadata = sheaf.Some(sheaf.MetadataChange{Merge: true, Entries: names})
+		}
 	}
 	if c.Document.Content.Set {
 		return m.mergeContent(r, ws, p, i, d)
