@@ -65,6 +65,22 @@ func TestImport_KeepsProposals(t *testing.T) {
 	})
 }
 
+// D177: an import needs no review, and the copied project needs it again.
+func TestImport_OfAProjectThatNeedsReview(t *testing.T) {
+	onEngines(t, func(t *testing.T, in *instance) {
+		in.imports(t, exportOf(t, `{"kind":"project","id":"`+testID(1)+`","name":"Manual","review":{"approvals":2}}`,
+			`{"kind":"document","id":"`+testID(2)+`","title":"Start","project_id":"`+testID(1)+`"}`))
+		in.imports(t, exportOf(t, `{"kind":"project","id":"`+testID(1)+`","name":"Manual"}`,
+			`{"kind":"document","id":"`+testID(3)+`","title":"More","project_id":"`+testID(1)+`"}`))
+		in.healthy(t)
+		s, key := in.serves(t)
+		got := s.asks(t, "GET", "/api/v1/projects/"+testID(1), key, "")
+		if !strings.Contains(got, `"review":{"approvals":2}`) || !strings.Contains(got, `"document_count":2`) {
+			t.Errorf("the project is %s", got)
+		}
+	})
+}
+
 // D186: a file in which parts of a proposal are missing, doubled or elsewhere is refused as a whole.
 func TestImport_ProposalsWithWrongParts(t *testing.T) {
 	t.Parallel()

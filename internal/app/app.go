@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/disk"
+	"sheaf.dev/internal/fair"
 	"sheaf.dev/internal/guard"
 	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/seal"
@@ -40,6 +41,7 @@ type App struct {
 	removal    time.Duration // see Config.RemovalWait
 	fixedPlans bool          // see Config.FixedPlans
 	lines      lines         // queues for hashing passwords
+	merges     *fair.Turns   // of workspaces, for merging proposals
 	disk       *disk.Watch
 	maxRecords func(sheaf.Plan) int   // never nil: see Config.MaxRecords
 	quota      func(sheaf.Plan) int64 // never nil: see Config.Quota
@@ -104,7 +106,7 @@ func New(c Config) *App {
 	if c.MaxMedium == 0 {
 		c.MaxMedium = sheaf.MaxMedium
 	}
-	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), fixedPlans: c.FixedPlans, lines: newLines(), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
+	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), fixedPlans: c.FixedPlans, lines: newLines(), merges: fair.New(mergeTurns), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
 		index: c.Index, media: c.Media, verified: media.NewVerifier(c.Media, verifyWithin), webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 

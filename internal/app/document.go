@@ -261,6 +261,7 @@ func (w *work) changeDocumentBy(by sheaf.Author, before, d sheaf.Document, text 
 		d.Version++
 	}
 	if restored {
+		w.review(&before) // the event shows only where the document is now
 		w.emit(sheaf.DocumentCreated, string(d.ID), &d)
 	} else {
 		w.emit(sheaf.DocumentUpdated, string(d.ID), &sheaf.Updated{Before: &before, After: &d})

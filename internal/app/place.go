@@ -37,6 +37,9 @@ func (w *work) addPlaces(at *sheaf.Places, payload sheaf.Record) error {
 	}
 	switch r := payload.(type) {
 	case *sheaf.Updated:
+		if was, is := r.Before.(*sheaf.Proposal); is { // the event shows what it named before too
+			return w.addCommon(at, targetsOf(slices.Concat(was.Changes, r.After.(*sheaf.Proposal).Changes)))
+		}
 		w.forgetPlace(r.Before)
 		if err := w.addPlaces(at, r.Before); err != nil {
 			return err

@@ -382,9 +382,10 @@ func (a *App) ApproveProposal(ctx context.Context, c Caller, id sheaf.ProposalID
 	})
 }
 
-// mustMatch returns Invalid unless an If-Match was sent: a caller decides only about what they have read.
+// mustMatch returns Invalid unless an If-Match with a revision was sent: a caller decides only about what
+// they have read.
 func mustMatch(match sheaf.Match) error {
-	if match.Asked {
+	if match.Asked && !match.Any {
 		return nil
 	}
 	return sheaf.Invalidf("If-Match is required: send the ETag of the proposal as you have read it")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"sheaf.dev/internal/fair"
 	"sheaf.dev/internal/merge"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
@@ -27,6 +28,9 @@ type mergePlan struct {
 	seen      map[sheaf.DocumentID]int64
 	steps     []step
 	conflicts []sheaf.ProposalConflict
+	brief     bool // of all changes: what is not needed for acceptance is left out
+	hunks     int  // bytes of the hunks
+	texts     int  // bytes of the texts that will be written
 }
 
 // step is what one change would do.
@@ -38,19 +42,65 @@ type step struct {
 	merged  *string             // text of the document afterwards; nil: it does not change
 }
 
-// planned merges a proposal with its documents as they are now.
-func planned(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Proposal) (mergePlan, error) {
-	m := mergePlan{of: p.Revision, seen: map[sheaf.DocumentID]int64{}, steps: make([]step, len(p.Changes))}
+// Bounds of a proposal whose documents have changed since, in bytes.
+const (
+	maxHunks  = 1 << 20                    // of all hunks that are shown together; a preview shows those of one change
+	maxMerged = 4 * sheaf.MaxProposedTexts // of all texts that are written together
+)
+
+// planned merges a proposal with its documents as they are now. If a text has to be merged and `merges` is
+// false, it returns errMerge. Of the texts it keeps only those that will be written.
+func planned(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Proposal, merges bool) (mergePlan, error) {
+	m := mergePlan{of: p.Revision, seen: map[sheaf.DocumentID]int64{}, steps: make([]step, len(p.Changes)), brief: true}
 	for i := range p.Changes {
+		if c := &p.Changes[i]; !merges && c.Base != nil && c.Document.Content.Set {
+			d, err := r.AnyDocument(ws, c.DocumentID)
+			if err == nil && d.ContentSHA256 != c.Base.ContentSHA256 {
+				return m, errMerge
+			}
+		}
 		if err := m.plan(r, ws, p, i); err != nil {
 			return m, err
 		}
+		m.steps[i].present, m.steps[i].merged = nil, nil
 	}
 	return m, nil
 }
 
+// errMerge is returned by planned if it is not the workspace's turn to merge texts.
+var errMerge = errors.New("there are texts to merge")
+
+// merging is read for an act that calls planned. Merging many long texts takes seconds, and much memory.
+// So one request of a workspace merges at a time, and two of all. Without a turn in time, merging returns
+// Unavailable. What needs no merge does not wait.
+func merging[T any](ctx context.Context, a *App, c Caller, needs need, act func(r *store.Reader, merges bool) (T, error)) (out T, err error) {
+	out, err = read(ctx, a, c, needs, func(r *store.Reader) (T, error) { return act(r, false) })
+	if !errors.Is(err, errMerge) {
+		return out, err
+	}
+	done, err := a.merges.Take(ctx, string(c.Workspace), 1)
+	if errors.Is(err, fair.ErrBusy) {
+		return out, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: turnWithin,
+			Text: "too many proposals are being merged at this moment: try again in a few seconds"}
+	}
+	if err != nil {
+		return out, sheaf.UnavailableError(err) // the client has gone
+	}
+	defer done()
+	return read(ctx, a, c, needs, func(r *store.Reader) (T, error) { return act(r, true) })
+}
+
+// mergeTurns are the turns of merging.
+var mergeTurns = fair.Limits{Places: 2, Each: 1, Waiting: 32, AllWaiting: 128, Wait: turnWithin}
+
 // conflict adds a conflict of a change.
 func (m *mergePlan) conflict(i int, c *sheaf.ProposedChange, reason string, hunks ...sheaf.ConflictHunk) {
+	for _, h := range hunks {
+		m.hunks += len(h.Base) + len(h.Present) + len(h.Proposed)
+	}
+	if m.brief && m.hunks > maxHunks {
+		hunks = nil
+	}
 	m.conflicts = append(m.conflicts, sheaf.ProposalConflict{Change: i, DocumentID: c.DocumentID, Reason: reason, Hunks: hunks})
 }
 
@@ -150,9 +200,16 @@ func (m *mergePlan) planEdit(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Prop
 		if !mergeMetadata(base.Metadata, d.Metadata, after(base.Metadata)) {
 			m.conflict(i, c, "metadata was changed to other values")
 		}
+		if proposed.Null && base.Metadata != d.Metadata { // it removes what the author saw, and not what others added since
+			names := base.Metadata.Entries()
+			for n := range names {
+				names[n].Value = nil
+			}
+			s.change.Metadata = sheaf.Some(sheaf.MetadataChange{Merge: true, Entries: names})
+		}
 	}
 	if c.Document.Content.Set {
-		return m.mergeContent(r, ws, p, i)
+		return m.mergeContent(r, ws, p, i, d)
 	}
 	return nil
 }
@@ -192,33 +249,44 @@ func mergeMetadata(base, present, proposed sheaf.Metadata) bool {
 }
 
 // mergeContent merges the proposed text with the present one.
-func (m *mergePlan) mergeContent(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Proposal, i int) error {
+func (m *mergePlan) mergeContent(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Proposal, i int, d sheaf.Document) error {
 	c, s := &p.Changes[i], &m.steps[i]
-	d, err := r.DocumentText(ws, c.DocumentID)
-	if err != nil {
-		return err
+	s.change.Content = sheaf.Opt[string]{}
+	if m.brief && c.ContentSHA256 == d.ContentSHA256 {
+		return nil
 	}
-	s.present = &d
 	proposed, err := r.ProposalText(ws, p.ID, c.ContentSHA256)
 	if err != nil {
 		return err
 	}
-	base := d.Content
+	if m.brief && c.Base.ContentSHA256 == d.ContentSHA256 {
+		s.change.Content = sheaf.Some(proposed)
+		return nil
+	}
+	present, err := r.DocumentText(ws, c.DocumentID)
+	if err != nil {
+		return err
+	}
+	s.present = &present
+	base := present.Content
 	if d.ContentSHA256 != c.Base.ContentSHA256 {
 		if base, err = r.ProposalText(ws, p.ID, c.Base.ContentSHA256); err != nil {
 			return err
 		}
 	}
-	merged, hunks := merge.Lines(base, d.Content, proposed)
-	switch {
+	merged, hunks := merge.Lines(base, present.Content, proposed)
+	switch m.texts += len(merged); {
 	case len(hunks) > 0:
 		m.conflict(i, c, mergeReason(hunks), conflictHunks(hunks)...)
 		return nil
 	case len(merged) > sheaf.MaxContent:
 		m.conflict(i, c, "the merged text is longer than 1 MiB")
 		return nil
+	case m.texts > maxMerged:
+		m.conflict(i, c, "the merged texts of the proposal are longer than 16 MiB together")
+		return nil
 	}
-	if s.change.Content = (sheaf.Opt[string]{}); merged != d.Content {
+	if merged != present.Content {
 		s.change.Content = sheaf.Some(merged)
 	}
 	s.merged = &merged
@@ -235,8 +303,9 @@ func mergeReason(hunks []merge.Hunk) string {
 func conflictHunks(hunks []merge.Hunk) []sheaf.ConflictHunk {
 	out := make([]sheaf.ConflictHunk, len(hunks))
 	for i, h := range hunks {
-		out[i] = sheaf.ConflictHunk{BaseLine: h.Base.Line, Base: h.Base.Text, PresentLine: h.Ours.Line, Present: h.Ours.Text,
-			ProposedLine: h.Theirs.Line, Proposed: h.Theirs.Text}
+		// Clones: a part of a text would keep all of it in memory.
+		out[i] = sheaf.ConflictHunk{BaseLine: h.Base.Line, Base: strings.Clone(h.Base.Text), PresentLine: h.Ours.Line, Present: strings.Clone(h.Ours.Text),
+			ProposedLine: h.Theirs.Line, Proposed: strings.Clone(h.Theirs.Text)}
 	}
 	return out
 }
@@ -264,12 +333,12 @@ func (a *App) AcceptProposal(ctx context.Context, c Caller, id sheaf.ProposalID,
 		return sheaf.Proposal{}, err
 	}
 	for {
-		m, err := read(ctx, a, c, needs, func(r *store.Reader) (mergePlan, error) {
+		m, err := merging(ctx, a, c, needs, func(r *store.Reader, merges bool) (mergePlan, error) {
 			p, err := r.Proposal(c.Workspace, id)
 			if err != nil || isOpen(p) != nil || match.Check(p.Revision) != nil {
 				return mergePlan{}, err // the transaction refuses it, unless it repeats a request
 			}
-			return planned(r, c.Workspace, p)
+			return planned(r, c.Workspace, p, merges)
 		})
 		if err != nil {
 			return sheaf.Proposal{}, err
@@ -396,12 +465,12 @@ func (d *ProposalDetail) Fields(o *sheaf.Object) {
 // Proposal returns one proposal with its present conflicts, or NotFound. Texts in the conflicts are
 // only for a caller who may read documents.
 func (a *App) Proposal(ctx context.Context, c Caller, id sheaf.ProposalID) (ProposalDetail, error) {
-	return read(ctx, a, c, scope(sheaf.ProposalsRead), func(r *store.Reader) (d ProposalDetail, err error) {
+	return merging(ctx, a, c, scope(sheaf.ProposalsRead), func(r *store.Reader, merges bool) (d ProposalDetail, err error) {
 		d.Proposal, err = r.Proposal(c.Workspace, id)
 		if err != nil || d.State != sheaf.ProposalOpen {
 			return d, err
 		}
-		m, err := planned(r, c.Workspace, d.Proposal)
+		m, err := planned(r, c.Workspace, d.Proposal, merges)
 		d.Conflicts = shownTo(c, m.conflicts)
 		return d, err
 	})

@@ -103,6 +103,9 @@ func (v *visit) resolved(s suggestion, change sheaf.ProposedChange) ([]sheaf.Pro
 			if err != nil {
 				return nil, err
 			}
+			if preview.Proposed == nil { // the proposal was changed meanwhile
+				return nil, errForm
+			}
 			c.Document.Content = sheaf.Some(*preview.Proposed)
 		}
 	}

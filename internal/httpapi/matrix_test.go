@@ -210,7 +210,7 @@ func send(c *apitest.Client, r httpapi.Route, path string) *apitest.Response {
 		return c.Do(r.Method, path, anyBody)
 	}
 	if r.Method == "POST" && strings.HasPrefix(r.Path, proposals) {
-		return c.Do(r.Method, path, nil, "If-Match: *") // some decisions need If-Match
+		return c.Do(r.Method, path, nil, `If-Match: "1-0"`) // some decisions need If-Match
 	}
 	return c.Do(r.Method, path, nil)
 }

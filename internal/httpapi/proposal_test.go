@@ -120,6 +120,30 @@ func TestProposal_ConflictWritesNothing(t *testing.T) {
 	})
 }
 
+// D176: however long the texts are that conflict, the lines that are shown together are bounded. A preview
+// has those of its change.
+func TestProposal_LongConflictsAreBounded(t *testing.T) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
+		_, author, editor := reviewers(a)
+		var changes, others []fields
+		for i := range 4 {
+			id := editor.POST(documents, fields{"title": "T", "content": strings.Repeat("base ", 50_000)}).Want(t, 201).Text(t, "id")
+			changes = append(changes, fields{"op": "edit", "document_id": id, "base_version": 1, "content": strings.Repeat("proposed ", 20_000+i)})
+			others = append(others, fields{"action": "update", "resource_type": "document", "resource_id": id, "body": fields{"content": strings.Repeat("other ", 40_000)}})
+		}
+		p := propose(author, changes...).Want(t, 201).Text(t, "id")
+		editor.POST("/api/v1/batch", fields{"operations": others}).Want(t, 200)
+		for _, r := range []*apitest.Response{author.GET(proposals+"/"+p).Want(t, 200), accept(t, editor, p).WantError(t, 409, "CONFLICT")} {
+			if n := strings.Count(string(r.Body), "the same places"); n != 4 || len(r.Body) > 1<<20 || !strings.Contains(string(r.Body), "base base") {
+				t.Errorf("%d conflicts in %d bytes", n, len(r.Body))
+			}
+		}
+		if r := author.GET(proposals+"/"+p+"/changes/3").Want(t, 200); !strings.Contains(string(r.Body), `"hunks":[{`) {
+			t.Errorf("the preview of a change has no hunks: %.300s", r.Body)
+		}
+	})
+}
+
 // D175: fields are merged one by one.
 func TestProposal_MergesFields(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
@@ -133,6 +157,13 @@ func TestProposal_MergesFields(t *testing.T) {
 		if m := fmt.Sprint(d.JSON["metadata"]); m != "map[a:2 b:3 c:2]" || d.JSON["title"] != "T2" || d.JSON["description"] != "D" {
 			t.Errorf("merged %s", d.Body)
 		}
+		all := propose(author, fields{"op": "edit", "document_id": id, "base_version": 2, "metadata": nil}).Want(t, 201).Text(t, "id")
+		editor.PATCH(documents+"/"+id, fields{"metadata": fields{"later": "4"}}).Want(t, 200)
+		accept(t, editor, all).Want(t, 200)
+		if m := fmt.Sprint(editor.GET(documents+"/"+id).Want(t, 200).JSON["metadata"]); m != "map[later:4]" {
+			t.Errorf("all metadata was removed, and then there is %s", m)
+		}
+		editor.PATCH(documents+"/"+id, fields{"metadata": fields{"a": "2"}}).Want(t, 200)
 		for field, value := range map[string]any{"title": "mine", "description": "mine", "external_id": "mine", "metadata": fields{"a": "mine"}} {
 			version := int(editor.GET(documents+"/"+id).Want(t, 200).JSON["version"].(float64))
 			p := propose(author, fields{"op": "edit", "document_id": id, "base_version": version, field: value}).Want(t, 201).Text(t, "id")
@@ -177,9 +208,12 @@ func TestProposal_Decisions(t *testing.T) {
 		author.POST(proposals+"/"+p+"/accept", nil).WantError(t, 403, "FORBIDDEN", "proposals:approve")
 		author.POST(proposals+"/"+p+"/reject", nil).WantError(t, 403, "FORBIDDEN", "proposals:approve")
 		editor.POST(proposals+"/"+p+"/accept", nil).WantError(t, 400, "VALIDATION_ERROR", "If-Match")
+		for _, act := range []string{"accept", "approve"} { // it has read none in particular
+			editor.POST(proposals+"/"+p+"/"+act, nil, "If-Match: *").WantError(t, 400, "VALIDATION_ERROR", "ETag")
+		}
 		editor.POST(proposals+"/"+p+"/accept", nil, `If-Match: "7-0000"`).WantError(t, 412, "PRECONDITION_FAILED")
 		reader := w.Client(w.Key(sheaf.ProposalsRead, sheaf.ProposalsApprove))
-		reader.POST(proposals+"/"+p+"/accept", nil, "If-Match: *").WantError(t, 403, "FORBIDDEN", "documents:write")
+		reader.POST(proposals+"/"+p+"/accept", nil, `If-Match: "1-0"`).WantError(t, 403, "FORBIDDEN", "documents:write")
 		reader.GET(proposals+"/"+p+"/changes/0").WantError(t, 403, "FORBIDDEN", "documents:read")
 
 		r := editor.POST(proposals+"/"+p+"/reject", fields{"note": "No."}).Want(t, 200)
@@ -187,7 +221,7 @@ func TestProposal_Decisions(t *testing.T) {
 			t.Errorf("rejected: %s", r.Body)
 		}
 		for _, act := range []string{"accept", "reject", "withdraw", "approve"} {
-			editor.POST(proposals+"/"+p+"/"+act, nil, "If-Match: *").WantError(t, 409, "CONFLICT", "already rejected")
+			editor.POST(proposals+"/"+p+"/"+act, nil, `If-Match: "1-0"`).WantError(t, 409, "CONFLICT", "already rejected")
 		}
 		editor.PATCH(proposals+"/"+p, fields{"title": "Late"}).WantError(t, 409, "CONFLICT")
 
@@ -236,7 +270,7 @@ func TestProposal_Approvals(t *testing.T) {
 			t.Errorf("another text: %s", r.Body)
 		}
 		editor.PATCH(path, fields{"changes": []fields{edit(id, 1, "a BBB")}}).Want(t, 200)
-		editor.POST(path+"/approve", nil, "If-Match: *").WantError(t, 403, "FORBIDDEN", "you wrote")
+		editor.POST(path+"/approve", nil, `If-Match: "4-0"`).WantError(t, 403, "FORBIDDEN", "you wrote")
 	})
 }
 
@@ -321,14 +355,35 @@ func TestProposal_Lists(t *testing.T) {
 		}
 		restricted.GET(proposals+"/"+both).WantError(t, 404, "NOT_FOUND")
 		restricted.GET(proposals+"/"+none).WantError(t, 404, "NOT_FOUND")
-		restricted.POST(proposals+"/"+both+"/accept", nil, "If-Match: *").WantError(t, 404, "NOT_FOUND")
-		restricted.POST(proposals+"/"+none+"/approve", nil, "If-Match: *").WantError(t, 404, "NOT_FOUND")
+		restricted.POST(proposals+"/"+both+"/accept", nil, `If-Match: "1-0"`).WantError(t, 404, "NOT_FOUND")
+		restricted.POST(proposals+"/"+none+"/approve", nil, `If-Match: "1-0"`).WantError(t, 404, "NOT_FOUND")
 		restricted.GET(proposals+"/"+in1).Want(t, 200)
 		propose(restricted, edit(d2, 1, "y")).WantError(t, 404, "NOT_FOUND")
 		propose(restricted, fields{"op": "create", "title": "x"}).WantError(t, 403, "FORBIDDEN")
 		for _, e := range restricted.GET("/api/v1/events").Want(t, 200).Items(t) {
 			if e["resource_type"] == "proposal" && e["resource_id"] != in1 {
 				t.Errorf("a restricted key sees the event %v", e)
+			}
+		}
+	})
+}
+
+// D171: an update of a proposal is in the log of a restriction only if everything that it named before, and
+// names now, is visible there.
+func TestProposal_UpdateThatLeavesARestriction(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		d := divide(t, a)
+		inside := fields{"op": "edit", "document_id": d.document, "base_version": 1, "title": "inside"}
+		outside := fields{"op": "edit", "document_id": d.out["documents"], "base_version": 1, "title": canary}
+		p := propose(d.owner, inside).Want(t, 201).Text(t, "id")
+		for _, changes := range [][]fields{{outside}, {inside}, {inside, outside}, {inside}} {
+			d.owner.PATCH(proposals+"/"+p, fields{"changes": changes}).Want(t, 200)
+		}
+		d.owner.PATCH(proposals+"/"+p, fields{"title": "Other"}).Want(t, 200)
+		for _, c := range []*apitest.Client{d.inFolder, d.inProject} {
+			r := c.GET("/api/v1/events?limit=100&resource_id="+p).Want(t, 200)
+			if strings.Contains(string(r.Body), canary) || len(r.Items(t)) != 2 {
+				t.Errorf("the log of the restriction is %s", r.Body)
 			}
 		}
 	})
@@ -391,7 +446,7 @@ func TestProposal_AcceptedTogether(t *testing.T) {
 			made = append(made, propose(author, edit(id, 1, text)).Want(t, 201).Text(t, "id"))
 		}
 		got := apitest.Statuses(apitest.Together(3*n, func(i int) *apitest.Response {
-			return editor.POST(proposals+"/"+made[i/3]+"/accept", nil, "If-Match: *")
+			return editor.POST(proposals+"/"+made[i/3]+"/accept", nil, `If-Match: "1-0"`)
 		}))
 		if fmt.Sprint(got) != fmt.Sprintf("map[200:%d 409:%d]", n, 2*n) {
 			t.Errorf("accepting each three times: %v", got)

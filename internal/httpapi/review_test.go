@@ -26,6 +26,8 @@ var doors = []door{
 	{route: "PUT /api/v1/documents", path: "/api/v1/documents?external_id=new", body: fields{"title": "New", "project_id": "{project}"}},
 	{route: "PUT /api/v1/documents", path: "/api/v1/documents?external_id=known", body: fields{"content": "other"}},
 	{route: "PUT /api/v1/documents", path: "/api/v1/documents?external_id=gone", body: fields{"content": "back"}},
+	{route: "PUT /api/v1/documents", path: "/api/v1/documents?external_id=gone", body: fields{"project_id": nil}},
+	{route: "PUT /api/v1/documents", path: "/api/v1/documents?external_id=gone", body: fields{"project_id": "{free}", "content": "elsewhere"}},
 	{route: "PATCH /api/v1/documents/{id}", path: "/api/v1/documents/{id}", body: fields{"title": "Other"}},
 	{route: "PATCH /api/v1/documents/{id}", path: "/api/v1/documents/{id}", body: fields{"content": "other"}},
 	{route: "PATCH /api/v1/documents/{id}", path: "/api/v1/documents/{id}", body: fields{"description": "other"}},
@@ -80,6 +82,7 @@ func newReviewed(t *testing.T, a *apitest.API, approvals int) *reviewed {
 	document("{deleted}", fields{"project_id": r.ids["{project}"], "external_id": "gone"})
 	r.admin.DELETE(documents+"/"+r.ids["{deleted}"]).Want(t, 204)
 	document("{other}", fields{})
+	r.ids["{free}"] = r.admin.POST("/api/v1/projects", fields{"name": "Free"}).Want(t, 201).Text(t, "id")
 	r.admin.PATCH("/api/v1/projects/"+r.ids["{project}"], fields{"review": fields{"approvals": approvals}}).Want(t, 200)
 	return r
 }

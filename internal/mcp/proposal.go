@@ -61,12 +61,18 @@ func proposeChanges(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 		return nil, err
 	}
 	change.Changes = sheaf.Some(make([]sheaf.ProposedChange, len(objects.Value)))
+	texts := 0
 	for i, o := range objects.Value {
 		one, err := c.proposedChange(o)
 		if err != nil {
 			return nil, sheaf.AtChange(i, c.Explain(err))
 		}
 		change.Changes.Value[i] = one
+		// A short edit makes a long text, so the rest is not read if the texts are too long already.
+		if texts += len(one.Document.Content.Value); texts > sheaf.MaxProposedTexts {
+			change.Changes.Value = change.Changes.Value[:i+1]
+			break
+		}
 	}
 	p, err := c.server.App.CreateProposal(c.ctx, c.Caller, change)
 	if err != nil {

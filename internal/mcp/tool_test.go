@@ -315,6 +315,13 @@ func TestTools_AKeyThatMayOnlyProposeIsToldTo(t *testing.T) {
 		}
 		g.fails("propose_changes", args{"title": "t", "changes": []args{change}}, code, want)
 	}
+	// A short edit of a long text makes a long text: the rest is not read when they are too long together.
+	var long []args
+	for range 5 {
+		long = append(long, args{"op": "edit", "document_id": all.id("create_document", args{"title": "Long", "content": strings.Repeat("x", 900_000)}), "append": "y"})
+	}
+	unknown := args{"op": "edit", "document_id": "0190b0a0-0000-7000-8000-000000000001", "append": "y"}
+	g.fails("propose_changes", args{"title": "t", "changes": append(long, unknown)}, "VALIDATION_ERROR", "4 MiB")
 	g.fails("list_proposals", args{"state": "done"}, "VALIDATION_ERROR", "state")
 	g.id("propose_changes", args{"title": "t", "changes": []args{{"op": "edit", "document_id": id, "append": "three"}}})
 	if text, _ := g.read(id); text != "one two one" {
