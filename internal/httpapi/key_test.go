@@ -32,7 +32,7 @@ func TestKey_Record(t *testing.T) {
 		if !regexp.MustCompile(`^shf_[0-9A-Za-z]{46}$`).MatchString(secret) {
 			t.Errorf("the key is %q", secret)
 		}
-		own := `{"id":"$first","name":"test","prefix":"$hint","scopes":["projects:read","projects:write","documents:read","documents:write",` +
+		own := `{"id":"$first","name":"test","prefix":"$hint","scopes":["projects:read","projects:write","projects:admin","documents:read","documents:write",` +
 			`"media:read","media:write","shares:read","shares:write","proposals:read","proposals:write","proposals:approve","brandings:read","brandings:write","webhooks:read","webhooks:write",` +
 			`"events:read","events:write","keys:read","keys:write"],"restricted_to":null,"user_id":"$user","owner":"user","expires_at":null,"last_used_at":null,"created_at":"2026-11-15T10:00:00.000Z"}`
 		list := c.GET(keys).Want(t, 200)
