@@ -968,7 +968,7 @@ var bugs = []bug{
 		name: "store: a removal forgets a table",
 		Fault: plant.Fault{{
 			File: "internal/store/leaving.go",
-			Old:  `{"restricted_events", "restriction, number"}, `,
+			Old:  `{name: "restricted_events", key: "restriction, number"}, `,
 			New:  "",
 		}},
 		pkg: "./internal/store/doctor", run: "TestLeaving_NothingIsLeft",

@@ -278,7 +278,7 @@ func TestPages_NameOperationsThatExist(t *testing.T) {
 			t.Error(err)
 		}
 		for _, m := range request.FindAllStringSubmatch(text, -1) {
-			path := regexp.MustCompile(`:\w+`).ReplaceAllString(m[2], "{id}")
+			path := strings.ReplaceAll(regexp.MustCompile(`:\w+`).ReplaceAllString(m[2], "{id}"), "/changes/{id}", "/changes/{n}")
 			ref.has(t, page, m[1], path)
 			found[m[1]+" "+path] = true
 		}
