@@ -43,11 +43,8 @@ const (
 func planned(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Proposal, merges bool) (mergePlan, error) {
 	m := mergePlan{of: p.Revision, seen: map[sheaf.DocumentID]int64{}, steps: make([]step, len(p.Changes)), brief: true}
 	for i := range p.Changes {
-		if c := &p.Changes[i]; !merges && c.Base != nil && c.Document.Content.Set {
-			d, err := r.AnyDocument(ws, c.DocumentID)
-			if err == nil && d.ContentSHA256 != c.Base.ContentSHA256 {
-				return m, errMerge
-			}
+		if !merges && mustMerge(r, ws, &p.Changes[i]) {
+			return m, errMerge
 		}
 		if err := m.plan(r, ws, p, i); err != nil {
 			return m, err
@@ -57,10 +54,20 @@ func planned(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Proposal, merges boo
 	return m, nil
 }
 
+// mustMerge reports whether the text of the document has changed since the change was proposed. It is
+// false if the document cannot be read: plan returns that error.
+func mustMerge(r *store.Reader, ws sheaf.WorkspaceID, c *sheaf.ProposedChange) bool {
+	if c.Base == nil || !c.Document.Content.Set {
+		return false
+	}
+	d, err := r.AnyDocument(ws, c.DocumentID)
+	return err == nil && d.ContentSHA256 != c.Base.ContentSHA256
+}
+
 // errMerge is returned by planned if it is not the workspace's turn to merge texts.
 var errMerge = errors.New("there are texts to merge")
 
-// merging is read for an act that calls planned. Merging many long texts takes seconds, and much memory.
+// merging is read for an act that merges texts if `merges` is true, and else returns errMerge. Merging many long texts takes seconds, and much memory.
 // So one request of a workspace merges at a time, and two of all. Without a turn in time, merging returns
 // Unavailable. What needs no merge does not wait.
 func merging[T any](ctx context.Context, a *App, c Caller, needs need, act func(r *store.Reader, merges bool) (T, error)) (out T, err error) {

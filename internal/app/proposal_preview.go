@@ -64,8 +64,8 @@ func (v *ProposalPreview) Fields(o *sheaf.Object) {
 // PreviewChange returns a change of a proposal with its texts, or NotFound. After the decision, only
 // the base and the proposed text are there.
 func (a *App) PreviewChange(ctx context.Context, c Caller, id sheaf.ProposalID, index int) (ProposalPreview, error) {
-	v := ProposalPreview{Index: index}
-	return read(ctx, a, c, scope(sheaf.ProposalsRead, sheaf.DocumentsRead), func(r *store.Reader) (ProposalPreview, error) {
+	return merging(ctx, a, c, scope(sheaf.ProposalsRead, sheaf.DocumentsRead), func(r *store.Reader, merges bool) (ProposalPreview, error) {
+		v := ProposalPreview{Index: index}
 		p, err := r.Proposal(c.Workspace, id)
 		if err == nil && index >= len(p.Changes) {
 			err = sheaf.Missing("change")
@@ -74,6 +74,9 @@ func (a *App) PreviewChange(ctx context.Context, c Caller, id sheaf.ProposalID, 
 			return v, err
 		}
 		v.Change = p.Changes[index]
+		if p.State == sheaf.ProposalOpen && !merges && mustMerge(r, c.Workspace, &v.Change) {
+			return v, errMerge
+		}
 		if v.Change.Document.Content.Set {
 			if v.Proposed, err = textOf(r, c.Workspace, p.ID, v.Change.ContentSHA256); err != nil {
 				return v, err

@@ -57,10 +57,16 @@ func TestMerging_TakesTurns(t *testing.T) {
 			_, err := a.Proposal(ctx, one.Caller, one.ID)
 			read <- err
 		}()
-		sheaftest.Eventually(t, "the reader waits for its turn", func() bool { _, waiters := a.merges.Load(); return waiters == 1 })
+		go func() {
+			_, err := a.PreviewChange(ctx, one.Caller, one.ID, 0)
+			read <- err
+		}()
+		sheaftest.Eventually(t, "both readers wait for their turns", func() bool { _, waiters := a.merges.Load(); return waiters == 2 })
 		done()
-		if err := <-read; err != nil {
-			t.Errorf("after its turn: %v", err)
+		for range 2 {
+			if err := <-read; err != nil {
+				t.Errorf("after its turn: %v", err)
+			}
 		}
 		if _, err := a.AcceptProposal(ctx, one.Caller, one.ID, sheaf.Match{Asked: true, Revisions: []int64{1}}); err != nil {
 			t.Errorf("accepting: %v", err)
