@@ -275,11 +275,17 @@ func (w *work) changeDocumentBy(by sheaf.Author, before, d sheaf.Document, text 
 }
 
 // PurgeDocument permanently deletes a soft-deleted document, with its texts, versions and shares. A
-// document that is not deleted is a CONFLICT. The document has no event, since its deletion had
+// document that is not deleted is a CONFLICT. So is one that is in releases, unless `released` is set:
+// then it is removed from them too. The document has no event, since its deletion had
 // one; each of its shares has one. If there are many shares they go first, in chunks; then, if they
 // have much text, old versions.
-func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, match sheaf.Match) error {
-	return a.cascade(ctx, c, scope(sheaf.DocumentsWrite), func(w *work, at stage) (progress, error) {
+func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, released bool, match sheaf.Match) error {
+	needs := scope(sheaf.DocumentsWrite)
+	if released {
+		needs = scope(sheaf.DocumentsWrite, sheaf.ReleasesWrite)
+	}
+	var removed []*store.Removal
+	err := a.cascade(ctx, c, needs, func(w *work, at stage) (progress, error) {
 		d, err := w.AnyDocument(w.ws.ID, id)
 		if err != nil {
 			return nothing, err
@@ -292,6 +298,11 @@ func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, 
 		}
 		if err := w.mayPurge(d); err != nil {
 			return nothing, err
+		}
+		if !released {
+			if err := w.notReleased(id); err != nil {
+				return nothing, err
+			}
 		}
 		shares, err := w.CountSharesOf(w.ws.ID, sheaf.ShareOfDocument, string(id), a.cascades.Whole+1)
 		if err != nil {
@@ -308,8 +319,17 @@ func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, 
 		if _, err := w.unshare(sheaf.ShareOfDocument, string(id), most); err != nil || shares > most {
 			return part, err
 		}
+		unused, err := w.dropFromReleases(id)
+		if err != nil {
+			return nothing, err
+		}
+		removed = append(removed, unused...) // in one chunk, the first of those that purge
 		return w.purge(id)
 	})
+	for _, r := range removed {
+		a.finishRemoval(context.WithoutCancel(ctx), r)
+	}
+	return err
 }
 
 // lightBytes is the size of past texts up to which purging a document is a light write, which does

@@ -59,6 +59,8 @@ func (w *work) addPlaces(at *sheaf.Places, payload sheaf.Record) error {
 		return w.addCommon(at, targetsOf(r.Changes))
 	case *sheaf.Proposal:
 		return w.addCommon(at, targetsOf(r.Changes))
+	case *sheaf.Release:
+		return w.addProject(at, &r.ProjectID)
 	case *sheaf.Health:
 		if to := r.Restriction; to != nil {
 			at.Restriction = to.Number
@@ -238,6 +240,7 @@ func (w *work) resourceExists(id string) error {
 		func() error { _, err := w.Medium(w.ws.ID, sheaf.MediumID(id)); return err },
 		func() error { _, err := w.Share(w.ws.ID, sheaf.ShareID(id)); return err },
 		func() error { _, err := w.Proposal(w.ws.ID, sheaf.ProposalID(id)); return err },
+		func() error { _, err := w.Release(w.ws.ID, sheaf.ReleaseID(id)); return err },
 		func() error { _, err := w.Subscription(w.ws.ID, sheaf.SubscriptionID(id)); return err },
 	} {
 		if err := find(); sheaf.KindOf(err) != sheaf.NotFound {

@@ -224,11 +224,11 @@ func (w *work) changeProject(before sheaf.Project, in sheaf.ProjectChange, match
 	return p, w.UpdateProject(w.ws.ID, before, p)
 }
 
-// DeleteProject permanently deletes the project, with its shares. Its documents stay, in no
+// DeleteProject permanently deletes the project, with its shares and releases. Its documents stay, in no
 // project. If there are more than 2,000 of both, they go first, in chunks, and the project goes
 // with the last chunk.
 func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, match sheaf.Match) error {
-	return a.cascade(ctx, c, scope(sheaf.ProjectsWrite), func(w *work, at stage) (progress, error) {
+	err := a.cascade(ctx, c, scope(sheaf.ProjectsWrite), func(w *work, at stage) (progress, error) {
 		p, err := w.Project(w.ws.ID, id)
 		if err != nil {
 			return nothing, err
@@ -252,6 +252,10 @@ func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, m
 		}
 		return all, w.removeProject(p)
 	})
+	if err == nil {
+		_ = a.emptyReleases(context.WithoutCancel(ctx), c.Workspace) // the sweep repeats it
+	}
+	return err
 }
 
 // sizeOfProject returns the number of documents and shares that change with the project's deletion.
@@ -268,6 +272,9 @@ func (w *work) sizeOfProject(id sheaf.ProjectID) (int64, error) {
 // removeProject deletes the project with its shares, and moves its documents out of it.
 func (w *work) removeProject(p sheaf.Project) error {
 	if _, err := w.unshare(sheaf.ShareOfProject, string(p.ID), math.MaxInt64); err != nil {
+		return err
+	}
+	if err := w.hideReleases(p.ID); err != nil {
 		return err
 	}
 	w.emit(sheaf.ProjectDeleted, string(p.ID), &p)

@@ -69,6 +69,9 @@ func (w *work) createShare(in sheaf.ShareChange, passwordHash string) (sheaf.Sha
 	if err := firstMissing(w.shareableExists(s), w.brandingExists(s.BrandingID)); err != nil {
 		return s, err
 	}
+	if err := w.releaseExists(s); err != nil {
+		return s, err
+	}
 	// Checked here and not before: if the request is repeated after the share expired, it still
 	// gets its first answer.
 	if s.Expired(w.now) {
@@ -122,6 +125,18 @@ func (w *work) brandingExists(id *sheaf.BrandingID) error {
 	return err
 }
 
+// releaseExists returns NotFound if the share shows a release that its project does not have.
+func (w *work) releaseExists(s sheaf.Share) error {
+	if s.Release == nil || *s.Release == sheaf.NewestRelease {
+		return nil
+	}
+	r, err := w.Release(w.ws.ID, sheaf.ReleaseID(*s.Release))
+	if err == nil && string(r.ProjectID) != s.ResourceID {
+		err = sheaf.InvalidField("release", "release is a release of another project: choose one of project %s", s.ResourceID)
+	}
+	return err
+}
+
 // oneMoreShare returns PLAN_REQUIRED on a plan without shares, and SHARE_LIMIT_REACHED if the
 // workspace has as many as its plan allows.
 func oneMoreShare(ws sheaf.Workspace) error {
@@ -140,7 +155,7 @@ func oneMoreShare(ws sheaf.Workspace) error {
 // and the plan must include shares (PLAN_REQUIRED).
 func (a *App) UpdateShare(ctx context.Context, c Caller, id sheaf.ShareID, in sheaf.ShareChange, match sheaf.Match) (sheaf.Share, error) {
 	needs := publishing(sheaf.ShareOfDocument)
-	fault := checkChange(in.Empty(), "password, expires_at, branding_id, listed", in.Check())
+	fault := checkChange(in.Empty(), "password, expires_at, branding_id, listed, release, show_releases", in.Check())
 	if err := firstError(needs(c), fault); err != nil {
 		return sheaf.Share{}, err
 	}
@@ -156,6 +171,9 @@ func (a *App) UpdateShare(ctx context.Context, c Caller, id sheaf.ShareID, in sh
 		if err := publishing(before.ResourceType)(w.caller); err != nil {
 			return before, err
 		}
+		if err := in.CheckReleases(before.ResourceType); err != nil {
+			return before, err
+		}
 		s := in.Apply(before)
 		if in.Password.Set {
 			s.PasswordHash = hash
@@ -168,6 +186,11 @@ func (a *App) UpdateShare(ctx context.Context, c Caller, id sheaf.ShareID, in sh
 func (w *work) changeShare(before, s sheaf.Share, match sheaf.Match) (sheaf.Share, error) {
 	if !sheaf.SameID(before.BrandingID, s.BrandingID) { // the caller need not see the one it has
 		if err := w.brandingExists(s.BrandingID); err != nil {
+			return before, err
+		}
+	}
+	if !sheaf.SameID(before.Release, s.Release) {
+		if err := w.releaseExists(s); err != nil {
 			return before, err
 		}
 	}

@@ -394,6 +394,6 @@ func TestTrash_ShowsADeletedTreeAsOneLine(t *testing.T) {
 	w.wantIn(page, true, line(a), line(y), "with 1 document below it")
 	w.wantIn(page, false, line(x))
 	// If the document above is gone for good, what went along has its own line again.
-	w.must(w.a.PurgeDocument(t.Context(), w.caller, a, sheaf.Match{}))
+	w.must(w.a.PurgeDocument(t.Context(), w.caller, a, false, sheaf.Match{}))
 	w.wantIn(w.get("trash"), true, line(x))
 }

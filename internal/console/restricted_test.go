@@ -478,7 +478,7 @@ func (d *divided) mayDelete() {
 	d.must(err)
 	d.must(d.a.DeleteDocument(ctx, d.caller, doc.ID, sheaf.Match{}))
 	look(project, false)
-	d.must(d.a.PurgeDocument(ctx, d.caller, doc.ID, sheaf.Match{}))
+	d.must(d.a.PurgeDocument(ctx, d.caller, doc.ID, false, sheaf.Match{}))
 	look(project, true)
 }
 

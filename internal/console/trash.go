@@ -38,7 +38,7 @@ func (c *Console) purge(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if err := c.app.PurgeDocument(v.r.Context(), v.caller, d.ID, sheaf.Match{}); err != nil {
+	if err := c.app.PurgeDocument(v.r.Context(), v.caller, d.ID, v.r.FormValue("releases") == "true", sheaf.Match{}); err != nil {
 		return v.again("trash-delete", d, err)
 	}
 	return v.done(v.at("trash"))

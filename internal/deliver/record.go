@@ -154,7 +154,7 @@ func (d *Deliverer) warn(batch []store.Outcome) {
 // their leases expire.
 func (d *Deliverer) release(claims []store.Claim) {
 	now := d.Now()
-	err := d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.Release(claims, now) })
+	err := d.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.GiveBack(claims, now) })
 	if err != nil {
 		d.Log.Warn("could not release deliveries", "error", err, "count", len(claims))
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 
 	"sheaf.dev/internal/app"
@@ -61,9 +62,9 @@ func (s *Server) getContent(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	format := x.query.Text("format")
-	if format != "" && format != "markdown" && format != "html" {
-		return answer{}, sheaf.InvalidField("format", "format must be markdown or html, not %q", sheaf.Clip(format))
+	format, err := x.textFormat()
+	if err != nil {
+		return answer{}, err
 	}
 	d, err := s.App.DocumentText(x.Request.Context(), x.Caller, id)
 	if err != nil {
@@ -74,6 +75,26 @@ func (s *Server) getContent(x *exchange) (answer, error) {
 	}
 	body := []byte(d.Content)
 	return answer{status: http.StatusOK, body: body, media: markdownType, etag: resourceTag(d.Revision, body)}, nil
+}
+
+// textFormat reads in which format a text is asked for; empty is Markdown.
+func (x *exchange) textFormat() (string, error) {
+	format := x.query.Text("format")
+	if format != "" && format != "markdown" && format != "html" {
+		return "", sheaf.InvalidField("format", "format must be markdown or html, not %q", sheaf.Clip(format))
+	}
+	return format, nil
+}
+
+// purgeDocument answers DELETE /api/v1/documents/{id}/permanent.
+func (s *Server) purgeDocument(x *exchange) (answer, error) {
+	released, err := choice(x, "releases", map[string]bool{"true": true, "false": false}, "true or false")
+	if err != nil {
+		return answer{}, err
+	}
+	return deletes(func(ctx context.Context, c app.Caller, id sheaf.DocumentID, match sheaf.Match) error {
+		return s.App.PurgeDocument(ctx, c, id, released, match)
+	})(x)
 }
 
 // shownContent answers with the text as HTML. If a browser opens it, inertPolicy allows it nothing.

@@ -18,6 +18,11 @@ func (s *Server) getTree(x *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	return shownTree(entries), nil
+}
+
+// shownTree answers with documents in reading order.
+func shownTree(entries []sheaf.TreeEntry) answer {
 	body := sheaf.Encode(sheaf.RecordFunc(func(o *sheaf.Object) {
 		list := []byte{'['}
 		for i := range entries {
@@ -29,7 +34,7 @@ func (s *Server) getTree(x *exchange) (answer, error) {
 		o.Raw("data", append(list, ']'))
 		o.Int("total", int64(len(entries)))
 	}))
-	return answer{status: http.StatusOK, body: body, etag: pageTag(body)}, nil
+	return answer{status: http.StatusOK, body: body, etag: pageTag(body)}
 }
 
 func (s *Server) moveDocument(x *exchange, in *strict.Fields) (answer, error) {

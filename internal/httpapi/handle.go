@@ -226,10 +226,13 @@ func once[T any](x *exchange, encode func(T) answer, call func(app.Caller) (T, e
 }
 
 // pathID returns the id in the path, in lower case.
-func pathID[T ~string](x *exchange) (T, error) {
-	id, ok := sheaf.ParseUUID(x.Request.PathValue("id"))
+func pathID[T ~string](x *exchange) (T, error) { return pathIDOf[T](x, "id") }
+
+// pathIDOf returns the id in the path that the route calls `name`.
+func pathIDOf[T ~string](x *exchange, name string) (T, error) {
+	id, ok := sheaf.ParseUUID(x.Request.PathValue(name))
 	if !ok {
-		return "", sheaf.InvalidField("id", "id in the path must be a UUID such as 0190b0a0-0000-7000-8000-000000000000")
+		return "", sheaf.InvalidField(name, "%s in the path must be a UUID such as 0190b0a0-0000-7000-8000-000000000000", name)
 	}
 	return T(id), nil
 }

@@ -346,7 +346,7 @@ func TestTrash_MuchTextGoesInParts(t *testing.T) {
 		}
 		purge := func(between func()) error {
 			rules := a.App.WithCascades(app.Cascades{Whole: 10, Rows: 10, Between: between})
-			return rules.PurgeDocument(t.Context(), caller, sheaf.DocumentID(id), sheaf.Match{})
+			return rules.PurgeDocument(t.Context(), caller, sheaf.DocumentID(id), false, sheaf.Match{})
 		}
 		c.DELETE(one).Want(t, 204)
 		err := purge(func() { c.POST(one+"/restore", nil).Want(t, 200) })

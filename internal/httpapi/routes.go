@@ -89,6 +89,8 @@ func (s *Server) allRoutes() []route {
 	// projects:read.
 	publish := needs(sheaf.SharesWrite, sheaf.DocumentsRead, sheaf.MediaRead)
 	proposalsRead, proposalsWrite, proposalsApprove := needs(sheaf.ProposalsRead), needs(sheaf.ProposalsWrite), needs(sheaf.ProposalsApprove)
+	releasesRead, releasesWrite := needs(sheaf.ReleasesRead), needs(sheaf.ReleasesWrite)
+	releasedRead := needs(sheaf.ReleasesRead, sheaf.DocumentsRead)
 	mediaRead, mediaWrite := needs(sheaf.MediaRead), needs(sheaf.MediaWrite)
 	return []route{
 		on(get, "/api/v1/projects", read, s.listProjects, cached),
@@ -99,6 +101,17 @@ func (s *Server) allRoutes() []route {
 		on(remove, "/api/v1/projects/{id}", write, deletes(s.App.DeleteProject)),
 		on(post, "/api/v1/projects/{id}/move", write, moves("folder_id", s.App.MoveProject, shownProject)),
 		on(get, "/api/v1/projects/{id}/tree", needs(sheaf.ProjectsRead, sheaf.DocumentsRead), s.getTree, cached),
+		on(get, "/api/v1/projects/{id}/releases", releasesRead, s.listReleases),
+		on(post, "/api/v1/projects/{id}/releases", releasesWrite, s.createRelease),
+
+		on(get, "/api/v1/releases/{id}", releasesRead, shows(s.App.Release, shownRelease)),
+		on(patch, "/api/v1/releases/{id}", releasesWrite, updates(releasePatch, s.App.UpdateRelease, shownRelease)),
+		on(remove, "/api/v1/releases/{id}", releasesWrite, deletes(s.App.DeleteRelease)),
+		on(get, "/api/v1/releases/{id}/tree", releasedRead, s.releaseTree),
+		on(get, "/api/v1/releases/{id}/diff", releasedRead, s.diffRelease),
+		on(get, "/api/v1/releases/{id}/documents/{document}", releasedRead, s.releasedDocument),
+		on(get, "/api/v1/releases/{id}/documents/{document}/content", releasedRead, s.releasedContent),
+		on(get, "/api/v1/releases/{id}/media/{medium}/content", needs(sheaf.ReleasesRead, sheaf.DocumentsRead, sheaf.MediaRead), s.releasedMedium),
 
 		on(get, "/api/v1/folders", read, s.listFolders, cached),
 		on(post, "/api/v1/folders", write, creates(wholeFolder, s.App.CreateFolder, createdFolder)),
@@ -121,7 +134,7 @@ func (s *Server) allRoutes() []route {
 		on(get, "/api/v1/documents/{id}", docsRead, shows(s.App.DocumentText, shownText), cached),
 		on(patch, "/api/v1/documents/{id}", docsWrite, updates(documentPatch, s.App.UpdateDocument, shownDocument)),
 		on(remove, "/api/v1/documents/{id}", docsWrite, deletes(s.App.DeleteDocument)),
-		on(remove, "/api/v1/documents/{id}/permanent", docsWrite, deletes(s.App.PurgeDocument)),
+		on(remove, "/api/v1/documents/{id}/permanent", docsWrite, s.purgeDocument),
 		on(post, "/api/v1/documents/{id}/move", docsWrite, s.moveDocument),
 		on(post, "/api/v1/documents/{id}/restore", docsWrite, s.restoreDocument),
 		on(get, "/api/v1/documents/{id}/content", docsRead, s.getContent, cached),

@@ -27,7 +27,8 @@ func (s *Server) listShares(x *exchange) (answer, error) {
 // shareChange reads the fields of a share that can be changed.
 func shareChange(in *strict.Fields) (sheaf.ShareChange, error) {
 	return sheaf.ShareChange{Password: in.Text("password"), ExpiresAt: in.Time("expires_at"),
-		BrandingID: strict.ID[sheaf.BrandingID](in, "branding_id"), Listed: in.Bool("listed")}, in.Err()
+		BrandingID: strict.ID[sheaf.BrandingID](in, "branding_id"), Listed: in.Bool("listed"),
+		Release: in.Text("release"), ShowReleases: in.Bool("show_releases")}, in.Err()
 }
 
 // newShare reads the fields of a new share.

@@ -451,7 +451,7 @@ func TestShare_ManyGoInChunks(t *testing.T) {
 		small := a.App.WithCascades(app.Cascades{Whole: 3, Rows: 4, Between: func() { chunks++ }})
 		caller := app.Caller{Workspace: ws.ID, User: ws.Owner, Role: sheaf.Owner}
 		es := emitted(t, c, func() {
-			if err := small.PurgeDocument(context.Background(), caller, sheaf.DocumentID(d), sheaf.Match{}); err != nil {
+			if err := small.PurgeDocument(context.Background(), caller, sheaf.DocumentID(d), false, sheaf.Match{}); err != nil {
 				t.Fatal(err)
 			}
 			if err := small.DeleteProject(context.Background(), caller, sheaf.ProjectID(p), sheaf.Match{}); err != nil {

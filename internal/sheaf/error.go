@@ -50,6 +50,7 @@ const (
 	CodeShareLimit          Code = "SHARE_LIMIT_REACHED"
 	CodeRestrictionLimit    Code = "RESTRICTION_LIMIT_REACHED"
 	CodeProposalLimit       Code = "PROPOSAL_LIMIT_REACHED"
+	CodeReleaseLimit        Code = "RELEASE_LIMIT_REACHED"
 	CodeReviewRequired      Code = "REVIEW_REQUIRED"
 	CodeApprovalsMissing    Code = "APPROVALS_MISSING"
 	CodeUploadLimit         Code = "UPLOAD_LIMIT_REACHED"

@@ -35,6 +35,8 @@ const (
 	ProposalAccepted  EventType = "proposal.accepted"
 	ProposalRejected  EventType = "proposal.rejected"
 	ProposalWithdrawn EventType = "proposal.withdrawn"
+	ReleaseCreated    EventType = "release.created"
+	ReleaseDeleted    EventType = "release.deleted"
 
 	SubscriptionFailing     EventType = "subscription.failing"
 	SubscriptionDeactivated EventType = "subscription.deactivated"
@@ -49,6 +51,7 @@ var EventTypes = []EventType{DocumentCreated, DocumentUpdated, DocumentDeleted,
 	MediaUploaded, GenerationStarted, GenerationCompleted, GenerationFailed,
 	ShareCreated, ShareUpdated, ShareDeleted,
 	ProposalCreated, ProposalUpdated, ProposalApproved, ProposalCommented, ProposalAccepted, ProposalRejected, ProposalWithdrawn,
+	ReleaseCreated, ReleaseDeleted,
 	SubscriptionFailing, SubscriptionDeactivated, SubscriptionReactivated, WebhookTest}
 
 // Known reports whether t is one of EventTypes.

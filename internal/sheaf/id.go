@@ -23,6 +23,7 @@ type (
 	MediumID       string
 	ShareID        string
 	ProposalID     string
+	ReleaseID      string
 )
 
 // EventPrefix begins every event's identifier.

@@ -65,7 +65,7 @@ func (r *Restriction) Check() error {
 }
 
 // restrictable are the nouns whose scopes go with a restriction.
-var restrictable = []string{"projects", "documents", "media", "shares", "proposals", "webhooks"}
+var restrictable = []string{"projects", "documents", "media", "shares", "proposals", "releases", "webhooks"}
 
 // Restrictable reports whether a restricted caller may have the scope.
 func (s Scope) Restrictable() bool {

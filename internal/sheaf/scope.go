@@ -25,6 +25,8 @@ const (
 	ProposalsWrite Scope = "proposals:write"
 	// ProposalsApprove decides about proposals: it approves, accepts and rejects them.
 	ProposalsApprove Scope = "proposals:approve"
+	ReleasesRead     Scope = "releases:read"
+	ReleasesWrite    Scope = "releases:write"
 	BrandingsRead    Scope = "brandings:read"
 	BrandingsWrite   Scope = "brandings:write"
 	WebhooksRead     Scope = "webhooks:read"
@@ -37,8 +39,8 @@ const (
 
 // AllScopes are the scopes in the order in which they are shown.
 var AllScopes = Scopes{ProjectsRead, ProjectsWrite, ProjectsAdmin, DocumentsRead, DocumentsWrite,
-	MediaRead, MediaWrite, SharesRead, SharesWrite, ProposalsRead, ProposalsWrite, ProposalsApprove, BrandingsRead, BrandingsWrite,
-	WebhooksRead, WebhooksWrite, EventsRead, EventsWrite, KeysRead, KeysWrite}
+	MediaRead, MediaWrite, SharesRead, SharesWrite, ProposalsRead, ProposalsWrite, ProposalsApprove, ReleasesRead, ReleasesWrite,
+	BrandingsRead, BrandingsWrite, WebhooksRead, WebhooksWrite, EventsRead, EventsWrite, KeysRead, KeysWrite}
 
 // Scopes is a set of scopes, each once.
 type Scopes []Scope
@@ -92,8 +94,8 @@ var roles = []struct {
 	role Role
 	adds Scopes
 }{
-	{Member, Scopes{ProjectsRead, DocumentsRead, MediaRead, SharesRead, ProposalsRead, ProposalsWrite, BrandingsRead, WebhooksRead, EventsRead, KeysRead}},
-	{Editor, Scopes{ProjectsWrite, DocumentsWrite, MediaWrite, SharesWrite, ProposalsApprove, BrandingsWrite}},
+	{Member, Scopes{ProjectsRead, DocumentsRead, MediaRead, SharesRead, ProposalsRead, ProposalsWrite, ReleasesRead, BrandingsRead, WebhooksRead, EventsRead, KeysRead}},
+	{Editor, Scopes{ProjectsWrite, DocumentsWrite, MediaWrite, SharesWrite, ProposalsApprove, ReleasesWrite, BrandingsWrite}},
 	{Admin, Scopes{ProjectsAdmin, WebhooksWrite, EventsWrite, KeysWrite}},
 	{Owner, nil},
 }

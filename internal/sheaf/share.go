@@ -60,6 +60,11 @@ type Share struct {
 	ExpiresAt    *time.Time // nil: never
 	BrandingID   *BrandingID
 	Listed       bool // search engines may list it
+	// Release is what a share of a project shows: NewestRelease, the id of a release, or nil for the
+	// documents as they are stored now.
+	Release *string
+	// ShowReleases lets readers switch between the releases of the project.
+	ShowReleases bool
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 
@@ -84,6 +89,8 @@ func (s *Share) Fields(o *Object) {
 	o.OptTime("expires_at", s.ExpiresAt)
 	o.OptText("branding_id", (*string)(s.BrandingID))
 	o.Bool("listed", s.Listed)
+	o.OptText("release", s.Release)
+	o.Bool("show_releases", s.ShowReleases)
 	o.Derived("views", s.Views)
 	o.DerivedTime("last_viewed_at", s.LastViewedAt)
 	o.Time("created_at", s.CreatedAt)
@@ -104,6 +111,9 @@ type Shared struct {
 	Version int64
 }
 
+// NewestRelease is the Release of a share that shows the newest release of its project.
+const NewestRelease = "newest"
+
 // ShareFilter limits a list of shares. The zero value has no limits.
 type ShareFilter struct {
 	ResourceID string // the shared record; empty: any
@@ -118,11 +128,13 @@ type ShareChange struct {
 	ExpiresAt    Opt[time.Time]
 	BrandingID   Opt[BrandingID]
 	Listed       Opt[bool]
+	Release      Opt[string] // only of a share of a project
+	ShowReleases Opt[bool]   // only of a share of a project
 }
 
 // Empty reports whether no field that can be changed was sent.
 func (c ShareChange) Empty() bool {
-	return !(c.Password.Set || c.ExpiresAt.Set || c.BrandingID.Set || c.Listed.Set)
+	return !(c.Password.Set || c.ExpiresAt.Set || c.BrandingID.Set || c.Listed.Set || c.Release.Set || c.ShowReleases.Set)
 }
 
 // Check returns Invalid for the first bad field of those that were sent. It checks neither the time
@@ -130,6 +142,12 @@ func (c ShareChange) Empty() bool {
 func (c ShareChange) Check() error {
 	if c.Listed.Null {
 		return InvalidField("listed", "listed must not be null: say true or false")
+	}
+	if c.ShowReleases.Null {
+		return InvalidField("show_releases", "show_releases must not be null: say true or false")
+	}
+	if _, isID := ParseUUID(c.Release.Value); c.Release.Given() && !isID && c.Release.Value != NewestRelease {
+		return InvalidField("release", "release must be %q, the id of a release, or null for the documents as they are now", NewestRelease)
 	}
 	if !c.Password.Given() {
 		return nil
@@ -153,7 +171,22 @@ func (c ShareChange) CheckNew() error {
 	if !c.ResourceID.Given() {
 		return InvalidField("resource_id", "resource_id is required: the id of the %s to share", c.ResourceType.Value)
 	}
-	return c.Check()
+	if err := c.Check(); err != nil {
+		return err
+	}
+	return c.CheckReleases(Shareable(c.ResourceType.Value))
+}
+
+// CheckReleases returns Invalid if a field about releases was sent for a share that is not of a project.
+func (c ShareChange) CheckReleases(of Shareable) error {
+	switch {
+	case of == ShareOfProject:
+	case c.Release.Given():
+		return InvalidField("release", "release is for shares of projects: a %s has no releases", of)
+	case c.ShowReleases.Value:
+		return InvalidField("show_releases", "show_releases is for shares of projects: a %s has no releases", of)
+	}
+	return nil
 }
 
 // Apply returns s with the fields that were sent, except the password: the caller stores that and
@@ -167,6 +200,12 @@ func (c ShareChange) Apply(s Share) Share {
 	}
 	if c.Listed.Set {
 		s.Listed = c.Listed.Value
+	}
+	if c.Release.Set {
+		s.Release = c.Release.Pointer()
+	}
+	if c.ShowReleases.Set {
+		s.ShowReleases = c.ShowReleases.Value
 	}
 	return s
 }

@@ -26,7 +26,8 @@ var storedTypes = []sheaf.EventType{sheaf.DocumentCreated, sheaf.DocumentUpdated
 	sheaf.MediaUploaded, sheaf.GenerationStarted, sheaf.GenerationCompleted, sheaf.GenerationFailed,
 	sheaf.ShareCreated, sheaf.ShareUpdated, sheaf.ShareDeleted, sheaf.WebhookTest,
 	sheaf.SubscriptionFailing, sheaf.SubscriptionDeactivated, sheaf.SubscriptionReactivated,
-	sheaf.ProposalCreated, sheaf.ProposalUpdated, sheaf.ProposalApproved, sheaf.ProposalAccepted, sheaf.ProposalRejected, sheaf.ProposalWithdrawn, sheaf.ProposalCommented}
+	sheaf.ProposalCreated, sheaf.ProposalUpdated, sheaf.ProposalApproved, sheaf.ProposalAccepted, sheaf.ProposalRejected, sheaf.ProposalWithdrawn, sheaf.ProposalCommented,
+	sheaf.ReleaseCreated, sheaf.ReleaseDeleted}
 
 // typeNumber returns the stored number of a type, or 0 if the type does not exist.
 func typeNumber(t sheaf.EventType) int64 { return int64(slices.Index(storedTypes, t) + 1) }

@@ -56,6 +56,8 @@ func (r *Reader) bound(args []any) (err error) {
 			args[i] = idBytes(string(a))
 		case *sheaf.ProposalID:
 			args[i] = optBytes(a)
+		case sheaf.ReleaseID:
+			args[i] = idBytes(string(a))
 		case sheaf.DocumentID:
 			args[i] = idBytes(string(a))
 		case *sheaf.DocumentID:

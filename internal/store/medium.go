@@ -191,10 +191,20 @@ WHERE ws = $1 AND id = $2`
 
 // RemoveMedium removes a pending or live medium, and subtracts its bytes from the workspace's
 // storage. If it returns true, the caller must remove the bytes before `until` and then call
-// SettleMedium. If another row has the same bytes, they stay, and it returns false.
+// SettleMedium. If another row or a release has the same bytes, they stay, and it returns false. The
+// bytes of a medium that a release has still count.
 func (tx *Tx) RemoveMedium(w *sheaf.Workspace, m sheaf.Medium, until time.Time) (bytes bool, err error) {
-	w.Storage -= m.Bytes
+	kept, err := tx.count(mediumKept, w.ID, m.ID)
+	if err != nil {
+		return false, err
+	}
+	if kept == 0 {
+		w.Storage -= m.Bytes
+	}
 	n, err := tx.count(othersOfBytes, w.ID, mediumHash(m.SHA256), m.ID)
+	if err == nil && n == 0 {
+		n, err = tx.count(bytesKept, w.ID, mediumHash(m.SHA256))
+	}
 	switch {
 	case err != nil:
 		return false, err
@@ -293,9 +303,12 @@ func (r *Reader) AbandonedMedium(ws sheaf.WorkspaceID, id sheaf.MediumID, now ti
 	return one(r, expiredPending, ScanMedium, ws, id, now)
 }
 
-// HasBytes reports whether any row, in whatever state, has the bytes with that hash.
+// HasBytes reports whether any row, in whatever state, or a release has the bytes with that hash.
 func (r *Reader) HasBytes(ws sheaf.WorkspaceID, hash string) (bool, error) {
 	n, err := r.count(`SELECT COUNT(*) FROM media WHERE ws = $1 AND hash = $2`, ws, mediumHash(hash))
+	if err == nil && n == 0 {
+		n, err = r.count(bytesKept, ws, mediumHash(hash))
+	}
 	return n > 0, err
 }
 

@@ -12,14 +12,14 @@ import (
 )
 
 // ShareColumns are what ScanShare reads, in its order.
-const ShareColumns = `id, resource_type, resource_id, token, password_hash, expires_at, branding_id, listed, views, last_viewed_at,
+const ShareColumns = `id, resource_type, resource_id, token, password_hash, expires_at, branding_id, listed, newest, release_id, show_releases, views, last_viewed_at,
   created_at, updated_at, number, revision`
 
 // ScanShare reads a row of ShareColumns.
 func ScanShare(r *row) sheaf.Share {
 	return sheaf.Share{
 		ID: readID[sheaf.ShareID](r), ResourceType: readShareable(r), ResourceID: readID[string](r), Token: r.Text(),
-		PasswordHash: readPasswordHash(r), ExpiresAt: r.OptTime(), BrandingID: optID[sheaf.BrandingID](r), Listed: r.Bool(),
+		PasswordHash: readPasswordHash(r), ExpiresAt: r.OptTime(), BrandingID: optID[sheaf.BrandingID](r), Listed: r.Bool(), Release: readShownRelease(r), ShowReleases: r.Bool(),
 		Views: r.Int(), LastViewedAt: r.OptTime(), CreatedAt: r.Time(), UpdatedAt: r.Time(), Number: r.Int(), Revision: r.Int(),
 	}
 }
@@ -40,6 +40,27 @@ func readShareable(r *row) sheaf.Shareable {
 
 // shareableNumber is the inverse of readShareable.
 func shareableNumber(s sheaf.Shareable) int64 { return int64(slices.Index(shareables, s) + 1) }
+
+// readShownRelease reads which release a share shows: a mark for the newest one, and an id.
+func readShownRelease(r *row) *string {
+	newest, id := r.Bool(), optID[string](r)
+	if newest {
+		name := sheaf.NewestRelease
+		return &name
+	}
+	return id
+}
+
+// storedRelease is the inverse of readShownRelease.
+func storedRelease(s *sheaf.Share) (newest bool, id any) {
+	if s.Release == nil {
+		return false, nil
+	}
+	if *s.Release == sheaf.NewestRelease {
+		return true, nil
+	}
+	return false, idBytes(*s.Release)
+}
 
 // readPasswordHash reads the hash of a share's password; NULL becomes "".
 func readPasswordHash(r *row) string {
@@ -251,15 +272,16 @@ func (tx *Tx) InsertShare(ws sheaf.WorkspaceID, s sheaf.Share) error {
 }
 
 var insertShares = engine.NewBulkInsert("shares", "ws int", "id id", "resource_type int", "resource_id id", "token", "password_hash",
-	"expires_at int", "branding_id id", "listed int", "views int", "last_viewed_at int", "number int", "revision int", "created_at int", "updated_at int")
+	"expires_at int", "branding_id id", "listed int", "newest int", "release_id id", "show_releases int", "views int", "last_viewed_at int", "number int", "revision int", "created_at int", "updated_at int")
 
 // InsertShares is InsertShare for many.
 func (tx *Tx) InsertShares(ws sheaf.WorkspaceID, shares []*sheaf.Share) error {
 	tx.note.Shares = tx.note.Shares || len(shares) > 0
 	rows := make([][]any, len(shares))
 	for i, s := range shares {
+		newest, release := storedRelease(s)
 		rows[i] = []any{ws, s.ID, shareableNumber(s.ResourceType), idBytes(s.ResourceID), s.Token, storedPasswordHash(s.PasswordHash),
-			s.ExpiresAt, s.BrandingID, s.Listed, s.Views, s.LastViewedAt, s.Number, s.Revision, s.CreatedAt, s.UpdatedAt}
+			s.ExpiresAt, s.BrandingID, s.Listed, newest, release, s.ShowReleases, s.Views, s.LastViewedAt, s.Number, s.Revision, s.CreatedAt, s.UpdatedAt}
 	}
 	if err := tx.insertMany(insertShares, rows); err != nil {
 		return fmt.Errorf("insert %d shares: %w", len(shares), err)
@@ -269,13 +291,14 @@ func (tx *Tx) InsertShares(ws sheaf.WorkspaceID, shares []*sheaf.Share) error {
 
 const updateShare = `
 UPDATE shares
-SET password_hash = $3, expires_at = $4, branding_id = $5, listed = $6, revision = $7, updated_at = $8
+SET password_hash = $3, expires_at = $4, branding_id = $5, listed = $6, revision = $7, updated_at = $8, newest = $9, release_id = $10, show_releases = $11
 WHERE ws = $1 AND id = $2`
 
 // UpdateShare writes the fields of a share that can change, except its views.
 func (tx *Tx) UpdateShare(ws sheaf.WorkspaceID, s sheaf.Share) error {
 	tx.note.Shares = true
-	err := tx.exec(updateShare, ws, s.ID, storedPasswordHash(s.PasswordHash), s.ExpiresAt, s.BrandingID, s.Listed, s.Revision, s.UpdatedAt)
+	newest, release := storedRelease(&s)
+	err := tx.exec(updateShare, ws, s.ID, storedPasswordHash(s.PasswordHash), s.ExpiresAt, s.BrandingID, s.Listed, s.Revision, s.UpdatedAt, newest, release, s.ShowReleases)
 	if err != nil {
 		return fmt.Errorf("update share %s: %w", s.ID, err)
 	}
@@ -311,7 +334,7 @@ func (tx *Tx) DeleteSharesOf(ws sheaf.WorkspaceID, last sheaf.Share) error {
 }
 
 const selectShared = `
-SELECT s.id, s.resource_type, s.resource_id, s.token, s.password_hash, s.expires_at, s.branding_id, s.listed, s.views, s.last_viewed_at,
+SELECT s.id, s.resource_type, s.resource_id, s.token, s.password_hash, s.expires_at, s.branding_id, s.listed, s.newest, s.release_id, s.show_releases, s.views, s.last_viewed_at,
   s.created_at, s.updated_at, s.number, s.revision, w.id, w.version
 FROM shares s
 JOIN workspaces w ON w.ws = s.ws

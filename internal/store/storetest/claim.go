@@ -145,14 +145,14 @@ func claimLease(f *fixture) {
 	if len(stale) != 3 || len(f.claim(s.ID, 10, time.Minute)) != 0 {
 		f.Fatalf("claimed %d, or some twice", len(stale))
 	}
-	f.must(f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.Release(stale[:1], f.now()) }))
+	f.must(f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.GiveBack(stale[:1], f.now()) }))
 	again := f.claim(s.ID, 10, time.Minute)
 	if len(again) != 1 || again[0].Delivery != stale[0].Delivery {
 		f.Fatalf("given back was %s, claimed %+v", stale[0].Delivery, again)
 	}
 	f.must(f.record(f.outcomes(stale, arrived)))
 	same(f, "states", f.states(s.ID), map[sheaf.DeliveryState]int{sheaf.Sending: 1, sheaf.Delivered: 2})
-	f.must(f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.Release(stale, f.now()) }))
+	f.must(f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.GiveBack(stale, f.now()) }))
 	same(f, "states", f.states(s.ID), map[sheaf.DeliveryState]int{sheaf.Sending: 1, sheaf.Delivered: 2})
 	f.must(f.record(f.outcomes(again, arrived)))
 	same(f, "states", f.states(s.ID), map[sheaf.DeliveryState]int{sheaf.Delivered: 3})
@@ -238,7 +238,7 @@ func recordBad(f *fixture) {
 		f.must(f.record(batch))
 		same(f, "states", f.states(s.ID), map[sheaf.DeliveryState]int{sheaf.Sending: 1, sheaf.Delivered: 2})
 	}
-	f.must(f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.Release(claims, f.now()) }))
+	f.must(f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.GiveBack(claims, f.now()) }))
 	same(f, "states", f.states(s.ID), map[sheaf.DeliveryState]int{sheaf.Waiting: 1, sheaf.Delivered: 2})
 }
 
@@ -414,7 +414,7 @@ func (f *fixture) sendSome(id sheaf.SubscriptionID, seed uint64) error {
 		case ends < 3:
 			err = f.record(f.outcomes(got.Claims, result(ends)))
 		case ends == 3:
-			err = f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.Release(got.Claims, f.now()) })
+			err = f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.GiveBack(got.Claims, f.now()) })
 		default:
 			err = f.store.Write(context.Background(), func(tx *store.Tx) error {
 				_, err := tx.ReleaseExpired(f.now(), f.now())

@@ -46,7 +46,7 @@ func (f *fixture) shuffle(id sheaf.SubscriptionID, d *dice) (name string, err er
 		if ends := d.roll(4); ends < 3 {
 			return fmt.Sprint("an outcome ", ends), f.record(f.outcomes(got.Claims[:d.roll(len(got.Claims)+1)], result(ends)))
 		}
-		return "a claim given back", f.store.Write(ctx, func(tx *store.Tx) error { return tx.Release(got.Claims, f.now()) })
+		return "a claim given back", f.store.Write(ctx, func(tx *store.Tx) error { return tx.GiveBack(got.Claims, f.now()) })
 	case 5:
 		return "the end of leases", f.store.Write(ctx, func(tx *store.Tx) error {
 			_, err := tx.ReleaseExpired(f.now(), f.now())

@@ -147,7 +147,7 @@ func commitTellsLanes(n *nodes) {
 		{"deliveries that arrived", none, func() { n.must(n.record(n.outcomes(claims, arrived))) }},
 		{"a claim that is given back", []sheaf.SubscriptionID{lane}, func() {
 			claim()
-			n.write(func(tx *store.Tx) error { return tx.Release(claims, n.now()) })
+			n.write(func(tx *store.Tx) error { return tx.GiveBack(claims, n.now()) })
 		}},
 		{"a retry", []sheaf.SubscriptionID{lane}, func() {
 			claim()

@@ -1,6 +1,6 @@
 -- +goose Up
 -- The tables of Sheaf 1.0.0, grouped by noun: the installation, people, keys, content, shares,
--- proposals, media, the event log, webhooks, the search index. A later change is a file of its own.
+-- proposals, releases, media, the event log, webhooks, the search index. A later change is a file of its own.
 --
 -- Conventions:
 --   ws           the workspace's small number (workspaces.ws), first in nearly every key, so that the
@@ -74,7 +74,7 @@ CREATE TABLE workspaces (
   given TEXT NOT NULL DEFAULT '', -- deliveries that events have added to each lane, as sub:count (store/lane_count.go)
   brandings BIGINT NOT NULL DEFAULT 0,
   shares BIGINT NOT NULL DEFAULT 0,
-  storage BIGINT NOT NULL DEFAULT 0, -- bytes of texts, past versions, proposals and media
+  storage BIGINT NOT NULL DEFAULT 0, -- bytes of texts, past versions, proposals, releases and media
   kept BIGINT NOT NULL DEFAULT 0, -- bytes of reported events and of kept answers
   default_branding UUID, -- the look of shares that name no branding
   letters_until BIGINT NOT NULL DEFAULT 0, -- until when its allowance of mails is used up (notice.go)
@@ -441,6 +441,9 @@ CREATE TABLE shares (
   expires_at BIGINT,
   branding_id UUID, -- NULL: the workspace's default
   listed BIGINT NOT NULL, -- 1: search engines may list it
+  newest SMALLINT NOT NULL DEFAULT 0, -- 1: it shows the newest release of its project
+  release_id UUID, -- the release that it shows. NULL: the newest, or the documents as they are now
+  show_releases SMALLINT NOT NULL DEFAULT 0, -- 1: readers switch between releases
   views BIGINT NOT NULL,
   last_viewed_at BIGINT,
   number BIGINT NOT NULL,
@@ -452,6 +455,7 @@ CREATE TABLE shares (
 CREATE UNIQUE INDEX shares_by_token ON shares (token); -- a reader's request
 CREATE INDEX shares_in_order ON shares (ws, number); -- the list
 CREATE INDEX shares_of ON shares (ws, resource_id, number); -- the shares of a document, project or folder
+CREATE INDEX shares_with_release ON shares (ws, release_id) WHERE release_id IS NOT NULL; -- whether a release that is deleted is shown
 CREATE INDEX shares_with_branding ON shares (ws, branding_id, number) WHERE branding_id IS NOT NULL; -- those of a branding that is deleted
 
 -- ===== Proposals =====
@@ -523,6 +527,83 @@ CREATE TABLE proposal_comments (
   PRIMARY KEY (ws, proposal_id, number),
   FOREIGN KEY (proposal_id, ws) REFERENCES proposals (id, ws)
 );
+
+-- ===== Releases =====
+
+-- The documents of a project at one moment, under a name.
+CREATE TABLE releases (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  id UUID NOT NULL,
+  project_id UUID NOT NULL,
+  name TEXT COLLATE "C" NOT NULL, -- unique in the project
+  notes TEXT,
+  documents BIGINT NOT NULL, -- how many it has
+  user_id UUID NOT NULL, -- the user who made it
+  key_id UUID, -- the API key with which it was made. NULL: none
+  removing SMALLINT NOT NULL DEFAULT 0, -- 1: it was deleted, and its rows in the tables below are being removed
+  number BIGINT NOT NULL,
+  revision BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (id, ws)
+);
+CREATE UNIQUE INDEX releases_in_order ON releases (ws, number);
+CREATE INDEX releases_of_project ON releases (ws, project_id, number) WHERE removing = 0; -- the list, and the newest
+CREATE UNIQUE INDEX releases_by_name ON releases (ws, project_id, name) WHERE removing = 0;
+CREATE INDEX releases_removing ON releases (ws, number) WHERE removing = 1; -- for the sweep
+
+-- The documents of a release, with their fields at that moment.
+CREATE TABLE release_documents (
+  ws INTEGER NOT NULL,
+  release BIGINT NOT NULL, -- releases.number
+  document_id UUID NOT NULL,
+  parent_id UUID, -- a document of the same release. NULL: it is at the top level
+  sort_order BIGINT NOT NULL,
+  number BIGINT NOT NULL, -- of the document
+  title TEXT NOT NULL,
+  description TEXT,
+  external_id TEXT,
+  url TEXT,
+  metadata TEXT,
+  version BIGINT NOT NULL,
+  content_bytes BIGINT NOT NULL,
+  content_hash BYTEA, -- NULL: the text is empty
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (ws, release, document_id)
+);
+CREATE INDEX release_documents_of ON release_documents (ws, document_id, release); -- the releases that have a document
+CREATE INDEX release_documents_by_hash ON release_documents (ws, content_hash) WHERE content_hash IS NOT NULL; -- whether a release has a text
+
+-- The texts of the documents of releases. A text that many releases have is stored once.
+CREATE TABLE release_texts (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  hash BYTEA NOT NULL, -- SHA-256 of the text
+  form SMALLINT NOT NULL, -- how body is compressed (store/pack.go)
+  bytes BIGINT NOT NULL, -- the length of the text
+  body BYTEA NOT NULL,
+  media BYTEA, -- the ids of the media that it names, one after the other. NULL: none
+  until BIGINT, -- a release that needs it is being made, until then at most. NULL: a release has it
+  PRIMARY KEY (hash, ws)
+);
+ALTER TABLE release_texts ALTER COLUMN body SET STORAGE EXTERNAL; -- it is compressed already
+CREATE INDEX release_texts_until ON release_texts (until) WHERE until IS NOT NULL; -- for the sweep
+
+-- The media that the texts of a release name. Their bytes stay as long as the release.
+CREATE TABLE release_media (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  release BIGINT NOT NULL, -- releases.number
+  medium_id UUID NOT NULL,
+  filename TEXT NOT NULL,
+  content_type TEXT NOT NULL,
+  bytes BIGINT NOT NULL,
+  hash BYTEA NOT NULL, -- SHA-256 of the bytes
+  width BIGINT,
+  height BIGINT,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (ws, release, medium_id)
+);
+CREATE INDEX release_media_of ON release_media (ws, medium_id); -- whether a release has a medium
+CREATE INDEX release_media_by_hash ON release_media (ws, hash); -- whether a release has the bytes
 
 -- ===== Media =====
 

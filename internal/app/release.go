@@ -1,0 +1,552 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sheaf.dev/internal/fair"
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// A release is made in one transaction, which others wait for. So what takes long is done before it:
+// the texts that no release of the workspace has yet are copied, a few at a time, and searched for
+// media. The transaction then writes a row for each document. If texts have changed meanwhile, these
+// are copied first, and it is tried again.
+
+const (
+	// Of the texts of a release, one transaction copies at most copiedTexts, and about copiedBytes.
+	copiedTexts = 200
+	copiedBytes = 4 << 20
+	// copyRounds is how often texts that changed meanwhile are copied before a release is given up.
+	copyRounds = 10
+	// fewTexts is the number of texts that the transaction which makes the release may copy itself, so
+	// that a project in which people write all the time can have a release.
+	fewTexts = 20
+	// copyWithin is how long copied texts wait for their release.
+	copyWithin = 10 * time.Minute
+	// mostReleaseMedia is how often the texts of a release may name media.
+	mostReleaseMedia = 50_000
+)
+
+// releasesRead requires the scopes to read what a release shows.
+func releasesRead(more ...sheaf.Scope) need {
+	return scope(append(sheaf.Scopes{sheaf.ReleasesRead, sheaf.DocumentsRead}, more...)...)
+}
+
+// Releases returns a page of a project's releases, oldest first, or NotFound.
+func (a *App) Releases(ctx context.Context, c Caller, project sheaf.ProjectID, f sheaf.ReleaseFilter) (sheaf.Page[sheaf.Release], error) {
+	return read(ctx, a, c, scope(sheaf.ReleasesRead), func(r *store.Reader) (sheaf.Page[sheaf.Release], error) {
+		if _, err := r.Project(c.Workspace, project); err != nil {
+			return sheaf.Page[sheaf.Release]{}, err
+		}
+		return r.Releases(c.Workspace, project, f)
+	})
+}
+
+// Release returns one release, or NotFound.
+func (a *App) Release(ctx context.Context, c Caller, id sheaf.ReleaseID) (sheaf.Release, error) {
+	return read(ctx, a, c, scope(sheaf.ReleasesRead), func(r *store.Reader) (sheaf.Release, error) {
+		return r.Release(c.Workspace, id)
+	})
+}
+
+// ReleaseTree returns the documents of a release in reading order, or NotFound.
+func (a *App) ReleaseTree(ctx context.Context, c Caller, id sheaf.ReleaseID) ([]sheaf.TreeEntry, error) {
+	return read(ctx, a, c, releasesRead(), func(r *store.Reader) ([]sheaf.TreeEntry, error) {
+		release, err := r.Release(c.Workspace, id)
+		if err != nil {
+			return nil, err
+		}
+		return r.ReleaseTree(c.Workspace, release)
+	})
+}
+
+// ReleasedDocument returns a document as a release has it, with its text, or NotFound.
+func (a *App) ReleasedDocument(ctx context.Context, c Caller, id sheaf.ReleaseID, document sheaf.DocumentID) (sheaf.DocumentText, error) {
+	return read(ctx, a, c, releasesRead(), func(r *store.Reader) (sheaf.DocumentText, error) {
+		release, err := r.Release(c.Workspace, id)
+		if err != nil {
+			return sheaf.DocumentText{}, err
+		}
+		return r.ReleasedText(c.Workspace, release, document)
+	})
+}
+
+// ReleasedMedium returns a medium that a text of the release names, or NotFound. ContentOf returns its
+// bytes.
+func (a *App) ReleasedMedium(ctx context.Context, c Caller, id sheaf.ReleaseID, medium sheaf.MediumID) (sheaf.Medium, error) {
+	return read(ctx, a, c, releasesRead(sheaf.MediaRead), func(r *store.Reader) (sheaf.Medium, error) {
+		release, err := r.Release(c.Workspace, id)
+		if err != nil {
+			return sheaf.Medium{}, err
+		}
+		return r.ReleaseMedium(c.Workspace, release, medium)
+	})
+}
+
+// DiffRelease returns what differs between a release and another one of its project or, if `to` is
+// empty, the documents as they are now. A release of another project is Invalid, and so is a project
+// with more documents than a release may have.
+func (a *App) DiffRelease(ctx context.Context, c Caller, id, to sheaf.ReleaseID) (sheaf.ReleaseDiff, error) {
+	return read(ctx, a, c, releasesRead(), func(r *store.Reader) (d sheaf.ReleaseDiff, err error) {
+		from, err := r.Release(c.Workspace, id)
+		if err != nil {
+			return d, err
+		}
+		var after []sheaf.ReleasedDocument
+		if to == "" {
+			after, err = comparedProject(r, c.Workspace, from.ProjectID)
+		} else {
+			after, err = comparedRelease(r, c.Workspace, from.ProjectID, to)
+		}
+		if err != nil {
+			return d, err
+		}
+		before, err := r.ComparedRelease(c.Workspace, from)
+		return sheaf.CompareReleased(before, after), err
+	})
+}
+
+func comparedProject(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.ProjectID) ([]sheaf.ReleasedDocument, error) {
+	p, err := r.Project(ws, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := fitsRelease(p); err != nil {
+		return nil, err
+	}
+	return r.ComparedProject(ws, id)
+}
+
+func comparedRelease(r *store.Reader, ws sheaf.WorkspaceID, project sheaf.ProjectID, id sheaf.ReleaseID) ([]sheaf.ReleasedDocument, error) {
+	other, err := r.Release(ws, id)
+	if err != nil {
+		return nil, err
+	}
+	if other.ProjectID != project {
+		return nil, sheaf.InvalidField("to", "to is a release of another project: choose one of project %s, or present", project)
+	}
+	return r.ComparedRelease(ws, other)
+}
+
+// fitsRelease returns Invalid if the project has more documents than a release may have.
+func fitsRelease(p sheaf.Project) error {
+	if p.DocumentCount <= sheaf.MaxTree {
+		return nil
+	}
+	return sheaf.Invalidf("project %s has %d documents, and a release may have %d: divide it into several projects", p.ID, p.DocumentCount, sheaf.MaxTree)
+}
+
+// CreateRelease freezes the documents of a project as they are, under a name. A name that another
+// release of the project has is a CONFLICT. A project may have sheaf.MaxReleases releases
+// (RELEASE_LIMIT_REACHED). The quota must have room for the texts that no release has yet
+// (QUOTA_REACHED).
+func (a *App) CreateRelease(ctx context.Context, c Caller, project sheaf.ProjectID, in sheaf.ReleaseChange) (out sheaf.Release, err error) {
+	needs, fault := scope(sheaf.ReleasesWrite), in.CheckNew()
+	if err := firstError(needs(c), c.Refusal, fault); err != nil {
+		return out, err
+	}
+	done, err := a.copyTurn(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	defer done()
+	for range copyRounds {
+		if err := a.copyTexts(ctx, c, project, in.Name.Value); err != nil {
+			return out, err
+		}
+		out, err = writeWhole(ctx, a, c, needs, fault, func(w *work, at stage) (sheaf.Release, error) { return w.createRelease(project, in, at) })
+		if !errors.Is(err, errTexts) {
+			return out, err
+		}
+	}
+	return out, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: time.Minute,
+		Text: "the documents of this project change faster than a release can be made: try again when fewer of them change"}
+}
+
+// errTexts is returned by createRelease if more texts must be copied first than it may copy itself.
+var errTexts = errors.New("there are texts to copy")
+
+// copyTurn waits for the caller's turn to copy texts: searching long texts for media takes processor
+// time.
+func (a *App) copyTurn(ctx context.Context, c Caller) (done func(), err error) {
+	done, err = a.merges.Take(ctx, string(c.Workspace), 1)
+	if errors.Is(err, fair.ErrBusy) {
+		return nil, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: turnWithin,
+			Text: "too many releases are being made at this moment: try again in a few seconds"}
+	}
+	if err != nil {
+		return nil, sheaf.UnavailableError(err) // the client has gone
+	}
+	return done, nil
+}
+
+// copyTexts copies the texts of a project's documents that no release has yet. It first checks whether
+// the release may be made at all.
+func (a *App) copyTexts(ctx context.Context, c Caller, project sheaf.ProjectID, name string) error {
+	for {
+		missing, err := read(ctx, a, c, scope(sheaf.ReleasesWrite), func(r *store.Reader) ([]store.TextSource, error) {
+			if err := mayRelease(r, c.Workspace, project, name); err != nil {
+				return nil, ignoreConflict(err)
+			}
+			return r.MissingReleaseTexts(c.Workspace, project, copiedTexts)
+		})
+		if err != nil || len(missing) <= fewTexts {
+			return err
+		}
+		if err := a.copySome(ctx, c, missing); err != nil {
+			return err
+		}
+	}
+}
+
+// ignoreConflict returns nil for a CONFLICT: if the request is repeated with its Idempotency-Key, the
+// name exists because of its first try.
+func ignoreConflict(err error) error {
+	if sheaf.KindOf(err) == sheaf.Conflict {
+		return nil
+	}
+	return err
+}
+
+// copySome copies the first of the texts, in one transaction.
+func (a *App) copySome(ctx context.Context, c Caller, sources []store.TextSource) error {
+	named := map[string][]sheaf.MediumID{}
+	var bytes int64
+	for i, s := range sources {
+		if i > 0 && bytes+s.Bytes > copiedBytes {
+			sources = sources[:i]
+			break
+		}
+		bytes += s.Bytes
+		ids, err := read(ctx, a, c, scope(sheaf.ReleasesWrite), func(r *store.Reader) ([]sheaf.MediumID, error) {
+			return mediaOfSource(r.Unrestricted(), c.Workspace, s)
+		})
+		if err != nil {
+			return err
+		}
+		named[s.SHA256] = ids
+	}
+	c.Once = nil // only the transaction that makes the release keeps the answer
+	return do(ctx, a, c, scope(sheaf.ReleasesWrite), nil, func(w *work) error {
+		for _, s := range sources {
+			if err := w.copyText(s, named[s.SHA256]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// mediaOfSource returns the media that a text names, as far as they exist.
+func mediaOfSource(r *store.Reader, ws sheaf.WorkspaceID, s store.TextSource) (ids []sheaf.MediumID, err error) {
+	text, _, err := r.SourceText(ws, s)
+	if err != nil {
+		return nil, err
+	}
+	for address := range mediaIn(text) {
+		if id, ok := sheaf.ParseUUID(strings.TrimPrefix(address, mediaScheme)); ok {
+			ids = append(ids, sheaf.MediumID(id))
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := r.MediaByID(ws, ids)
+	ids = ids[:0]
+	for _, m := range found {
+		ids = append(ids, m.ID)
+	}
+	return ids, err
+}
+
+// copyText copies a text for releases, and counts it. It returns QUOTA_REACHED if the workspace has no
+// room for it.
+func (w *work) copyText(s store.TextSource, named []sheaf.MediumID) error {
+	grown, err := w.CopyReleaseText(w.ws.ID, s, named, w.now.Add(copyWithin))
+	if err != nil {
+		return err
+	}
+	if most := w.app.quota(w.ws.Plan); grown > 0 && most > 0 && w.ws.Storage+grown > most {
+		return storageReached(w.ws, most, "release", grown)
+	}
+	w.ws.Storage += grown
+	return nil
+}
+
+// mayRelease returns NotFound, Invalid, CONFLICT or RELEASE_LIMIT_REACHED unless the project can have
+// a release of that name.
+func mayRelease(r *store.Reader, ws sheaf.WorkspaceID, project sheaf.ProjectID, name string) error {
+	p, err := r.Project(ws, project)
+	if err != nil {
+		return err
+	}
+	if err := fitsRelease(p); err != nil {
+		return err
+	}
+	same, err := r.Releases(ws, project, sheaf.ReleaseFilter{Name: name, Paging: sheaf.Paging{Limit: 1}})
+	if err != nil {
+		return err
+	}
+	if same.Total > 0 {
+		return sheaf.Conflictf("project %s has a release named %q: choose another name", project, sheaf.Clip(name)).ForPerson("The project has a release of that name: choose another one.")
+	}
+	all, err := r.Releases(ws, project, sheaf.ReleaseFilter{Paging: sheaf.Paging{Limit: 1}})
+	if err == nil && all.Total >= sheaf.MaxReleases {
+		err = &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeReleaseLimit,
+			Text: fmt.Sprintf("a project may have %d releases: delete one that is not needed any more", sheaf.MaxReleases)}
+	}
+	return err
+}
+
+// createRelease makes the release in one transaction. If it would have to copy many texts, it returns
+// errTexts.
+func (w *work) createRelease(project sheaf.ProjectID, in sheaf.ReleaseChange, at stage) (r sheaf.Release, err error) {
+	if err := mayRelease(&w.Reader, w.ws.ID, project, in.Name.Value); err != nil {
+		return r, err
+	}
+	p, err := w.Project(w.ws.ID, project)
+	if err != nil {
+		return r, err
+	}
+	if at == light && p.DocumentCount > lightRows {
+		return r, errHeavy
+	}
+	if err := w.mayShowRelease(project); err != nil {
+		return r, err
+	}
+	missing, err := w.MissingReleaseTexts(w.ws.ID, project, fewTexts+1)
+	if err != nil {
+		return r, err
+	}
+	if len(missing) > fewTexts {
+		return r, errTexts
+	}
+	for _, s := range missing {
+		named, err := mediaOfSource(w.Unrestricted(), w.ws.ID, s)
+		if err == nil {
+			err = w.copyText(s, named)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	r = in.Apply(sheaf.Release{ID: sheaf.ReleaseID(w.app.newID()), ProjectID: project, Name: in.Name.Value, User: w.caller.User,
+		CreatedAt: w.createdAt(), Number: w.nextNumber(), Revision: 1})
+	if key := w.caller.Key.ID; key != "" {
+		r.Key = &key
+	}
+	if err := w.InsertRelease(w.ws.ID, r); err != nil {
+		return r, err
+	}
+	if r.Documents, err = w.Freeze(w.ws.ID, r, mostReleaseMedia); err != nil {
+		return r, err
+	}
+	if err := w.UpdateRelease(w.ws.ID, r); err != nil {
+		return r, err
+	}
+	if err := w.countNotes(nil, r.Notes); err != nil {
+		return r, err
+	}
+	w.emit(sheaf.ReleaseCreated, string(r.ID), &r)
+	return r, nil
+}
+
+// mayShowRelease returns Forbidden if a share shows each new release of the project, and the caller may
+// not read all that it shows.
+func (w *work) mayShowRelease(project sheaf.ProjectID) error {
+	needed := shownBy(sheaf.ShareOfProject)
+	if w.ws.Shares == 0 || w.mayPublish(needed...) == nil {
+		return nil
+	}
+	if shown, err := w.SharesReleases(w.ws.ID, project, w.now); err != nil || !shown {
+		return err
+	}
+	return w.mayPublish(needed...)
+}
+
+// countNotes counts the bytes of a release's notes, which replace those before.
+func (w *work) countNotes(before, notes *string) error {
+	var grown int64
+	if notes != nil {
+		grown += int64(len(*notes))
+	}
+	if before != nil {
+		grown -= int64(len(*before))
+	}
+	if most := w.app.quota(w.ws.Plan); grown > 0 && most > 0 && w.ws.Storage+grown > most {
+		return storageReached(w.ws, most, "text", grown)
+	}
+	w.ws.Storage += grown
+	return nil
+}
+
+// UpdateRelease changes the notes of a release. The contract has no event for this.
+func (a *App) UpdateRelease(ctx context.Context, c Caller, id sheaf.ReleaseID, in sheaf.ReleaseChange, match sheaf.Match) (sheaf.Release, error) {
+	fault := checkChange(!in.Notes.Set, "notes", in.Check())
+	return write(ctx, a, c, scope(sheaf.ReleasesWrite), fault, func(w *work) (sheaf.Release, error) {
+		before, err := w.Release(w.ws.ID, id)
+		if err != nil {
+			return before, err
+		}
+		if err := match.Check(before.Revision); err != nil {
+			return before, err
+		}
+		r := in.Apply(before)
+		if sheaf.SameFields(&before, &r) {
+			return before, nil
+		}
+		if err := w.countNotes(before.Notes, r.Notes); err != nil {
+			return before, err
+		}
+		r.Revision++
+		w.changes()
+		return r, w.UpdateRelease(w.ws.ID, r)
+	})
+}
+
+// DeleteRelease deletes a release. One that a share shows is a CONFLICT. Nobody can read the release
+// when DeleteRelease returns. Its texts and media are removed too; if that fails, the sweep removes
+// them.
+func (a *App) DeleteRelease(ctx context.Context, c Caller, id sheaf.ReleaseID, match sheaf.Match) error {
+	c.deletes = true
+	err := do(ctx, a, c, scope(sheaf.ReleasesWrite), nil, func(w *work) error {
+		r, err := w.Release(w.ws.ID, id)
+		if err != nil {
+			return err
+		}
+		if err := match.Check(r.Revision); err != nil {
+			return err
+		}
+		share, shown, err := w.ShareOfRelease(w.ws.ID, id)
+		if err != nil {
+			return err
+		}
+		if shown {
+			return sheaf.Conflictf("share %s shows this release: let it show another one first, or delete the share", share).
+				ForPerson("A share shows this release: let it show another one first, or delete the share.")
+		}
+		return w.hideRelease(r)
+	})
+	if err == nil {
+		_ = a.emptyReleases(context.WithoutCancel(ctx), c.Workspace) // the sweep repeats it
+	}
+	return err
+}
+
+// hideRelease marks a release as deleted, with its event.
+func (w *work) hideRelease(r sheaf.Release) error {
+	if err := w.countNotes(r.Notes, nil); err != nil {
+		return err
+	}
+	w.emit(sheaf.ReleaseDeleted, string(r.ID), &r)
+	return w.HideRelease(w.ws.ID, r.ID)
+}
+
+// hideReleases marks all releases of a project that is being deleted as deleted.
+func (w *work) hideReleases(project sheaf.ProjectID) error {
+	page, err := w.Releases(w.ws.ID, project, sheaf.ReleaseFilter{Paging: sheaf.Paging{Limit: sheaf.MaxReleases}})
+	for _, r := range page.Items {
+		if err == nil {
+			err = w.hideRelease(r)
+		}
+	}
+	return err
+}
+
+// emptyReleases removes the documents, texts and media of the workspace's deleted releases, a part in
+// each transaction.
+func (a *App) emptyReleases(ctx context.Context, ws sheaf.WorkspaceID) error {
+	for {
+		type part struct {
+			unused []*store.Removal
+			more   bool
+		}
+		p, err := conclude(ctx, a, ws, func(w *work) (p part, err error) {
+			unused, more, err := w.EmptyRelease(&w.ws)
+			if err == nil {
+				p.unused, err = w.removals(unused)
+			}
+			p.more = more
+			return p, err
+		})
+		if err != nil {
+			return err
+		}
+		for _, r := range p.unused {
+			a.finishRemoval(ctx, r)
+		}
+		if !p.more {
+			return nil
+		}
+	}
+}
+
+// removals begins to remove the bytes of media that no row has any more.
+func (w *work) removals(unused []sheaf.Medium) (out []*store.Removal, err error) {
+	begun := map[string]bool{}
+	for _, m := range unused {
+		if begun[m.SHA256] {
+			continue
+		}
+		begun[m.SHA256] = true
+		m.ID, m.Revision = sheaf.MediumID(w.app.newID()), 1
+		r := store.Removal{Workspace: w.ws.ID, Medium: m, Until: w.now.Add(3 * removeWithin)}
+		if err := w.InsertRemoval(w.ws.ID, m, r.Until); err != nil {
+			return nil, err
+		}
+		out = append(out, &r)
+	}
+	return out, nil
+}
+
+// FinishReleases removes what is left of deleted releases, and texts that were copied for releases that
+// were not made.
+func (o Operator) FinishReleases(ctx context.Context) error {
+	found, err := readUnasked(ctx, o.app, func(r *store.Reader) ([]sheaf.WorkspaceID, error) {
+		return r.UnfinishedReleases(o.app.now(), settleBatch)
+	})
+	for _, ws := range found {
+		failed := o.app.emptyReleases(ctx, ws)
+		for n := int64(copiedTexts); n == copiedTexts && failed == nil; {
+			n, failed = conclude(ctx, o.app, ws, func(w *work) (int64, error) { return w.DropPendingTexts(&w.ws, w.now, copiedTexts) })
+		}
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+// namedReleases is how many releases an error names.
+const namedReleases = 5
+
+// notReleased returns CONFLICT, naming the releases that have the document, if there are any.
+func (w *work) notReleased(id sheaf.DocumentID) error {
+	names, err := w.ReleaseNamesOf(w.ws.ID, id, namedReleases+1)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	more := ""
+	if len(names) > namedReleases {
+		names, more = names[:namedReleases], " and others"
+	}
+	for i := range names {
+		names[i] = fmt.Sprintf("%q", sheaf.Clip(names[i]))
+	}
+	list := strings.Join(names, ", ") + more
+	return sheaf.Conflictf("document %s is in the releases %s: repeat the request with ?releases=true to take it out of them too, which cannot be undone", id, list).
+		ForPerson("The document is in the releases " + list + ".")
+}
+
+// dropFromReleases removes a document from all releases. The bytes of the returned media must then be
+// removed.
+func (w *work) dropFromReleases(id sheaf.DocumentID) ([]*store.Removal, error) {
+	unused, err := w.DropFromReleases(&w.ws, id)
+	if err != nil {
+		return nil, err
+	}
+	return w.removals(unused)
+}
