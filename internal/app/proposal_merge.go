@@ -75,13 +75,9 @@ func merging[T any](ctx context.Context, a *App, c Caller, needs need, act func(
 	if !errors.Is(err, errMerge) {
 		return out, err
 	}
-	done, err := a.merges.Take(ctx, string(c.Workspace), 1)
-	if errors.Is(err, fair.ErrBusy) {
-		return out, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: turnWithin,
-			Text: "too many proposals are being merged at this moment: try again in a few seconds"}
-	}
+	done, err := a.costlyTurn(ctx, c.Workspace, "too many proposals are being merged at this moment: try again in a few seconds")
 	if err != nil {
-		return out, sheaf.UnavailableError(err) // the client has gone
+		return out, err
 	}
 	defer done()
 	return read(ctx, a, c, needs, func(r *store.Reader) (T, error) { return act(r, true) })

@@ -150,7 +150,7 @@ func (a *App) CreateRelease(ctx context.Context, c Caller, project sheaf.Project
 	if err := firstError(needs(c), c.Refusal, fault); err != nil {
 		return out, err
 	}
-	done, err := a.copyTurn(ctx, c)
+	done, err := a.costlyTurn(ctx, c.Workspace, "too many releases are being made at this moment: try again in a few seconds")
 	if err != nil {
 		return out, err
 	}
@@ -171,13 +171,12 @@ func (a *App) CreateRelease(ctx context.Context, c Caller, project sheaf.Project
 // errTexts is returned by createRelease if more texts must be copied first than it may copy itself.
 var errTexts = errors.New("there are texts to copy")
 
-// copyTurn waits for the caller's turn to copy texts: searching long texts for media takes processor
-// time.
-func (a *App) copyTurn(ctx context.Context, c Caller) (done func(), err error) {
-	done, err = a.merges.Take(ctx, string(c.Workspace), 1)
+// costlyTurn waits for a turn of the workspace at work that takes much processor time, such as searching
+// long texts. If none comes in time, it returns Unavailable with the text.
+func (a *App) costlyTurn(ctx context.Context, ws sheaf.WorkspaceID, busy string) (done func(), err error) {
+	done, err = a.merges.Take(ctx, string(ws), 1)
 	if errors.Is(err, fair.ErrBusy) {
-		return nil, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: turnWithin,
-			Text: "too many releases are being made at this moment: try again in a few seconds"}
+		return nil, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: turnWithin, Text: busy}
 	}
 	if err != nil {
 		return nil, sheaf.UnavailableError(err) // the client has gone

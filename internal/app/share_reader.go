@@ -51,7 +51,9 @@ func (a *App) ShareShows(ctx context.Context, s sheaf.Shared) error {
 		case sheaf.ShareOfFolder:
 			_, err = r.Folder(s.Workspace, sheaf.FolderID(s.ResourceID))
 		case sheaf.ShareOfProject:
-			_, err = r.Project(s.Workspace, sheaf.ProjectID(s.ResourceID))
+			if _, err = r.Project(s.Workspace, sheaf.ProjectID(s.ResourceID)); err == nil {
+				_, err = shownRelease(r, s)
+			}
 		default:
 			_, err = r.Document(s.Workspace, sheaf.DocumentID(s.ResourceID))
 		}
@@ -121,7 +123,16 @@ func (a *App) SharedMedium(ctx context.Context, s sheaf.Shared, in sheaf.Documen
 	if shown, err := shows(d.Content); err != nil || !shown {
 		return sheaf.Medium{}, nil, cmp.Or(err, error(errNotShared))
 	}
-	m, err := readShown(ctx, a, s, func(r *store.Reader) (sheaf.Medium, error) { return r.Medium(s.Workspace, id) })
+	m, err := readShown(ctx, a, s, func(r *store.Reader) (sheaf.Medium, error) {
+		release, err := shownRelease(r, s)
+		if err != nil {
+			return sheaf.Medium{}, err
+		}
+		if release != nil {
+			return r.ReleaseMedium(s.Workspace, *release, id)
+		}
+		return r.Medium(s.Workspace, id)
+	})
 	if err != nil {
 		return m, nil, notShared(err)
 	}
@@ -140,6 +151,13 @@ func (a *App) SharedProject(ctx context.Context, s sheaf.Shared, id sheaf.Projec
 		}
 		if out.Branding, err = brandingOf(r, s); err != nil {
 			return out, err
+		}
+		release, err := shownRelease(r, s)
+		if err != nil {
+			return out, err
+		}
+		if release != nil {
+			return out, out.readReleased(r, s.Workspace, *release, p)
 		}
 		if err := out.read(r, s.Workspace, p); err != nil || path == nil {
 			return out, err
@@ -192,6 +210,16 @@ type SharedDocument struct {
 // SharedDocument returns a document that the share shows, or NotFound.
 func (a *App) SharedDocument(ctx context.Context, s sheaf.Shared, id sheaf.DocumentID) (SharedDocument, error) {
 	out, err := readShown(ctx, a, s, func(r *store.Reader) (out SharedDocument, err error) {
+		release, err := shownRelease(r, s)
+		if err != nil {
+			return out, err
+		}
+		if release != nil {
+			if out.Branding, err = brandingOf(r, s); err != nil {
+				return out, err
+			}
+			return out, out.readReleased(r, s.Workspace, *release, id)
+		}
 		if out.DocumentText, err = r.DocumentText(s.Workspace, id); err != nil {
 			return out, err
 		}
@@ -271,6 +299,13 @@ func (a *App) SharedDocuments(ctx context.Context, s sheaf.Shared, ids []sheaf.D
 		return map[sheaf.DocumentID]bool{sheaf.DocumentID(s.ResourceID): true}, nil
 	}
 	return readShown(ctx, a, s, func(r *store.Reader) (map[sheaf.DocumentID]bool, error) {
+		release, err := shownRelease(r, s)
+		if err != nil {
+			return nil, err
+		}
+		if release != nil {
+			return releasedOf(r, s.Workspace, *release, ids)
+		}
 		if s.ResourceType == sheaf.ShareOfFolder {
 			return r.DocumentsBelow(s.Workspace, sheaf.FolderID(s.ResourceID), ids)
 		}
@@ -296,7 +331,9 @@ func (a *App) SharedHome(ctx context.Context, s sheaf.Shared) (SharedHome, error
 			out.Name = f.Name
 		case sheaf.ShareOfProject:
 			var p sheaf.Project
-			p, err = r.Project(s.Workspace, sheaf.ProjectID(s.ResourceID))
+			if p, err = r.Project(s.Workspace, sheaf.ProjectID(s.ResourceID)); err == nil {
+				_, err = shownRelease(r, s)
+			}
 			out.Name, out.Project = p.Name, &p
 		default:
 			err = errNotShared
@@ -314,6 +351,7 @@ func (a *App) SharedHome(ctx context.Context, s sheaf.Shared) (SharedHome, error
 type SharedHits struct {
 	sheaf.Page[sheaf.Hit]
 	Projects map[sheaf.ProjectID]string
+	Partly   bool // of some documents only the titles were searched
 }
 
 // SearchShared returns a page of the documents of a shared project or folder that contain every
@@ -328,6 +366,14 @@ func (a *App) SearchShared(ctx context.Context, s sheaf.Shared, text string, p s
 	case sheaf.ShareOfProject:
 		project := sheaf.ProjectID(s.ResourceID)
 		q.Project = &project
+		release, err := readShown(ctx, a, s, func(r *store.Reader) (*sheaf.Release, error) { return shownRelease(r, s) })
+		if err != nil {
+			return out, notShared(err)
+		}
+		if release != nil {
+			out, err = a.searchReleased(ctx, s, *release, q)
+			return out, notShared(err)
+		}
 	default:
 		return out, errNotShared
 	}

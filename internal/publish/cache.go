@@ -29,7 +29,7 @@ type cacheKey struct {
 
 // cacheKey returns the key of the requested page.
 func (v *visit) cacheKey() cacheKey {
-	address := v.r.URL.Path
+	address := string(v.switched) + v.r.URL.Path
 	if v.r.URL.RawQuery != "" {
 		address += "?" + v.r.URL.RawQuery
 	}

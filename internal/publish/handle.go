@@ -3,6 +3,8 @@ package publish
 import (
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"sheaf.dev/internal/front"
@@ -14,7 +16,8 @@ type visit struct {
 	*front.Exchange
 	r         *http.Request // the request of the exchange
 	publisher *Publisher
-	share     sheaf.Shared // set once it is found
+	share     sheaf.Shared    // set once it is found
+	switched  sheaf.ReleaseID // the release to which the reader has switched; empty: none
 }
 
 // route is one page of a share.
@@ -45,6 +48,7 @@ func (p *Publisher) allRoutes() []route {
 // serve makes the checks that come before the page, in the order given in the package comment, and
 // shows the page.
 func (v *visit) serve() error {
+	v.switchRelease()
 	route, allow := v.publisher.routes.Find(v.Exchange)
 	if route != nil && v.r.PathValue("file") != "" {
 		return route.do(v)
@@ -63,6 +67,8 @@ func (v *visit) serve() error {
 	if v.share, err = v.publisher.App.OpenShare(v.r.Context(), v.r.PathValue("token")); err != nil {
 		return err
 	}
+	v.share.Switched = v.switched
+	v.share.URL += v.releasePath()
 	if err := v.AdmitWorkspace(string(v.share.Workspace)); err != nil {
 		return crowded(err)
 	}
@@ -73,6 +79,25 @@ func (v *visit) serve() error {
 		return v.askForPassword()
 	}
 	return v.show(route)
+}
+
+// switchRelease finds the release to which the reader has switched: its pages are at
+// /s/<token>/releases/<id>, with the same paths below it as the share.
+func (v *visit) switchRelease() {
+	parts := strings.SplitN(v.r.URL.Path, "/", 6) // "", "s", the token, "releases", the id, the rest
+	if len(parts) < 5 || parts[3] != "releases" {
+		return
+	}
+	id, ok := sheaf.ParseUUID(parts[4])
+	if !ok || id != parts[4] || v.r.URL.RawPath != "" {
+		return
+	}
+	v.switched = sheaf.ReleaseID(id)
+	r := *v.r
+	u := *v.r.URL
+	u.Path = strings.Join(slices.Concat(parts[:3], parts[5:]), "/")
+	r.URL = &u
+	v.r, v.Request = &r, &r
 }
 
 // errNothing is the error for everything that is not shared.

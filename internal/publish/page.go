@@ -37,6 +37,7 @@ type layout struct {
 	Home        string     // address of the share, if the page is below it
 	Project     string     // name of the shared project; empty: a document is shared
 	Query       string     // words of a search
+	Releases    *releases  // nil: the page shows no release, and readers cannot switch to one
 	Tree        []*navItem // pages of the project, if the page shows them
 	Icon        string     // address of the icon; empty: there is none
 	Picture     picture    // of link previews
@@ -57,6 +58,12 @@ func day(t time.Time) template.HTML {
 
 // page renders the template with that name.
 func (v *visit) page(name string, l layout, data any) ([]byte, error) {
+	if !l.Bare {
+		var err error
+		if l.Releases, err = v.releases(); err != nil {
+			return nil, err
+		}
+	}
 	return v.publisher.write(name, l, data)
 }
 
@@ -72,8 +79,20 @@ func (p *Publisher) write(name string, l layout, data any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// home returns the address of the share.
-func (v *visit) home() string { return v.publisher.base + sheaf.SharePath + v.share.Token }
+// home returns the address of the share or, if the reader has switched to a release, of that.
+func (v *visit) home() string { return v.shareHome() + v.releasePath() }
+
+// shareHome returns the address of the share.
+func (v *visit) shareHome() string { return v.publisher.base + sheaf.SharePath + v.share.Token }
+
+// releasePath returns the part of an address below the share that names the release to which the reader
+// has switched.
+func (v *visit) releasePath() string {
+	if v.switched == "" {
+		return ""
+	}
+	return "/releases/" + string(v.switched)
+}
 
 // styles is the style sheet of the pages and of rendered texts, in one file. Its address changes
 // with its content, so browsers keep it for good.

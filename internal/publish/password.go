@@ -117,7 +117,7 @@ func (v *visit) refused(err error) error {
 
 // remember sets a cookie for this share only.
 func (v *visit) remember(name, token string, expires time.Time) {
-	http.SetCookie(v, &http.Cookie{Name: name, Value: token, Path: v.home(), Expires: expires,
+	http.SetCookie(v, &http.Cookie{Name: name, Value: token, Path: v.shareHome(), Expires: expires,
 		HttpOnly: true, Secure: v.Secure(v.publisher.PublicURL), SameSite: http.SameSiteLaxMode})
 }
 

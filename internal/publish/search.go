@@ -18,8 +18,10 @@ type searchPage struct {
 	Home  string
 	Fault string // what is wrong with the words
 	Total int64
-	Hits  []hit
-	Pages pager
+	// Partly means that of some documents only the titles were searched.
+	Partly bool
+	Hits   []hit
+	Pages  pager
 }
 
 // hit is a document that was found.
@@ -55,7 +57,7 @@ func (v *visit) search() error {
 	case err != nil:
 		return err
 	}
-	data.Total = page.Total
+	data.Total, data.Partly = page.Total, page.Partly
 	for _, h := range page.Items {
 		found := hit{Address: v.below(h.ID), Title: h.Title, Pieces: pieces(h.Snippet, h.Ranges)}
 		if h.ProjectID != nil {

@@ -109,6 +109,8 @@ type Shared struct {
 	// Version is the workspace's version, under which pages are cached. It is 0 while the workspace
 	// is being changed: then nothing may be answered from a cache.
 	Version int64
+	// Switched is the release to which the reader has switched; empty: what the share shows by itself.
+	Switched ReleaseID
 }
 
 // NewestRelease is the Release of a share that shows the newest release of its project.

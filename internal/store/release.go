@@ -369,6 +369,50 @@ func scanReleased(r *row) sheaf.Document {
 		ContentSHA256: readHash(r), CreatedAt: r.Time(), UpdatedAt: r.Time(), Revision: 1}
 }
 
+const selectReleasedDocument = `
+SELECT ` + releaseDocumentColumns + `
+FROM release_documents
+WHERE ws = $1 AND release = $2 AND document_id = $3`
+
+// ReleasedDocument returns a document of a release, or NotFound. The caller has read the release.
+func (r *Reader) ReleasedDocument(ws sheaf.WorkspaceID, release sheaf.Release, id sheaf.DocumentID) (sheaf.Document, error) {
+	d, err := mustFind(r, "document", selectReleasedDocument, scanReleased, ws, release.Number, id)
+	d.ProjectID = &release.ProjectID
+	return d, err
+}
+
+var findableReleased = engine.NewBulk(`
+SELECT d.title, d.description, d.updated_at, t.form, t.bytes, t.body
+FROM release_documents d
+LEFT JOIN release_texts t ON t.ws = d.ws AND t.hash = d.content_hash AND {texts} = 1
+WHERE d.ws = {workspace} AND d.release = {release} AND d.document_id = {wanted}`, "", "workspace int", "release int", "wanted id", "texts int")
+
+// FindableReleased returns documents of a release as a search reads them, without their texts unless
+// `texts` is set. The caller has read the release.
+func (r *Reader) FindableReleased(ws sheaf.WorkspaceID, release sheaf.Release, entries []sheaf.TreeEntry, texts bool) ([]Findable, error) {
+	rows, out := make([][]any, len(entries)), make([]Findable, len(entries))
+	for i, e := range entries {
+		rows[i] = []any{ws, release.Number, e.ID, texts}
+	}
+	var unpacked error
+	err := r.run(findableReleased, rows, func(i int, w *row) {
+		f := Findable{Type: sheaf.SearchDocument, ID: string(entries[i].ID), Title: w.Text(), Project: &release.ProjectID, Parent: entries[i].ParentID}
+		if d := w.OptText(); d != nil {
+			f.Description = *d
+		}
+		f.UpdatedAt = w.Time()
+		var err error
+		if f.Content, err = ScanText(w); err != nil {
+			unpacked = err
+		}
+		out[i] = f
+	})
+	if err == nil {
+		err = unpacked
+	}
+	return out, err
+}
+
 const selectReleaseMedium = `
 SELECT medium_id, filename, content_type, bytes, hash, width, height, created_at
 FROM release_media
@@ -396,6 +440,13 @@ LIMIT $3`
 // ReleaseNamesOf returns the names of up to `most` releases that have the document.
 func (r *Reader) ReleaseNamesOf(ws sheaf.WorkspaceID, id sheaf.DocumentID, most int64) ([]string, error) {
 	return all(r, releaseNamesOf, (*row).Text, ws, id, most)
+}
+
+// ReleasesWith returns the numbers of the releases that have the document. The caller has read them.
+func (r *Reader) ReleasesWith(ws sheaf.WorkspaceID, id sheaf.DocumentID) (map[int64]bool, error) {
+	out := map[int64]bool{}
+	err := r.query(`SELECT release FROM release_documents WHERE ws = $1 AND document_id = $2`, func(w *row) { out[w.Int()] = true }, ws, id)
+	return out, err
 }
 
 const releasesOfDocument = `

@@ -1,0 +1,25 @@
+package search
+
+import (
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
+
+// Matcher looks for the words of a query in records that no index has.
+type Matcher struct{ view View }
+
+// NewMatcher returns the Matcher of a query. It returns Invalid for bad words.
+func NewMatcher(q sheaf.SearchQuery) (*Matcher, error) {
+	w, err := parseWords(q)
+	return &Matcher{View{query: q, words: w}}, err
+}
+
+// Match reports whether the record contains all words, and whether its title does. It returns the record as
+// results show it.
+func (m *Matcher) Match(f *store.Findable) (h sheaf.Hit, inTitle, ok bool) {
+	found, folded, ok := m.view.match(f)
+	if !ok {
+		return h, false, false
+	}
+	return m.view.hitOf(f, folded.body), found.inTitle, true
+}
