@@ -17,7 +17,6 @@ func (s *Server) listReleases(x *exchange) (answer, error) {
 	if f.Paging, err = x.paging(); err != nil {
 		return answer{}, err
 	}
-	f.Desc = x.query.Text("order") == "desc"
 	f.Name = x.query.Text("name")
 	page, err := s.App.Releases(x.Request.Context(), x.Caller, id, f)
 	return pageOf(page), err

@@ -16,7 +16,7 @@ import (
 // BackupTables are the tables that are backed up, each after those that it refers to. Sessions and
 // the counts for charts are not: a restored copy starts without them.
 var BackupTables = []string{"settings", "counters", "workspaces", "removed_workspaces", "users", "members", "member_events", "setup_links", "api_keys", "folders", "brandings",
-	"projects", "documents", "texts", "versions", "shares", "proposals", "proposal_targets", "proposal_texts", "proposal_comments", "media", "uploads", "events", "reported_events", "restrictions", "restricted_events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "lanes", "deliveries", "attempts",
+	"projects", "documents", "texts", "versions", "shares", "proposals", "proposal_targets", "proposal_texts", "proposal_comments", "releases", "release_documents", "release_texts", "release_media", "media", "uploads", "events", "reported_events", "restrictions", "restricted_events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "lanes", "deliveries", "attempts",
 	"leases", "notices", "invitations"}
 
 // KeyCheckSetting is the setting that identifies the database's master key.
@@ -84,7 +84,7 @@ func (r *Reader) EachRow(t Table, each func(values []any) error) error {
 	})
 }
 
-// MediumBytes identifies the bytes of one or more live media of a workspace.
+// MediumBytes identifies the bytes of one or more media of a workspace that are live, or in releases.
 type MediumBytes struct {
 	Workspace sheaf.WorkspaceID
 	SHA256    [32]byte
@@ -93,12 +93,11 @@ type MediumBytes struct {
 
 const storedBytes = `
 SELECT w.id, m.hash, MAX(m.bytes)
-FROM media m
+FROM (SELECT ws, hash, bytes FROM media WHERE state = 1 UNION ALL SELECT ws, hash, bytes FROM release_media) m
 JOIN workspaces w ON w.ws = m.ws
-WHERE m.state = 1
 GROUP BY w.id, m.hash`
 
-// EachStored calls each for the bytes of all live media.
+// EachStored calls each for the bytes of all media that are live, or in releases.
 func (r *Reader) EachStored(each func(MediumBytes) error) error {
 	return r.each(storedBytes, func(w *row) error {
 		return each(MediumBytes{Workspace: readID[sheaf.WorkspaceID](w), SHA256: [32]byte(w.Blob()), Size: w.Int()})
@@ -107,12 +106,13 @@ func (r *Reader) EachStored(each func(MediumBytes) error) error {
 
 const liveWith = `
 SELECT id
-FROM media
-WHERE ws = $1 AND hash = $2 AND state = 1
+FROM (SELECT id, number FROM media WHERE ws = $1 AND hash = $2 AND state = 1
+  UNION ALL SELECT medium_id, 0 FROM release_media WHERE ws = $1 AND hash = $2) m
 ORDER BY number DESC
 LIMIT 1`
 
-// LiveWith returns the newest live medium with these bytes; live is false if there is none.
+// LiveWith returns the newest live medium with these bytes, or else one in a release; live is false if
+// there is none.
 func (r *Reader) LiveWith(ws sheaf.WorkspaceID, hash [32]byte) (id sheaf.MediumID, live bool, err error) {
 	return one(r, liveWith, readID[sheaf.MediumID], ws, hash[:])
 }
@@ -195,16 +195,21 @@ WHERE ws = $1 AND logo_media_id IN (SELECT id FROM media WHERE ws = $1 AND hash 
 	dropRestoredBytes = `
 UPDATE workspaces
 SET storage = storage - (SELECT COALESCE(SUM(bytes), 0) FROM media WHERE ws = $1 AND hash = $2 AND state = 1)
+  - (SELECT COALESCE(SUM(bytes), 0) FROM (SELECT DISTINCT medium_id, bytes FROM release_media r WHERE ws = $1 AND hash = $2
+    AND NOT EXISTS (SELECT 1 FROM media m WHERE m.ws = $1 AND m.id = r.medium_id AND m.state <> 2)) kept)
 WHERE ws = $1`
 	dropRestoredMedia = `
 DELETE FROM media
 WHERE ws = $1 AND hash = $2 AND state = 1`
+	dropReleasedMedia = `
+DELETE FROM release_media
+WHERE ws = $1 AND hash = $2`
 )
 
 // DropMedia deletes the media of a restored copy that have these bytes. Like the original deletion,
 // it removes them from brandings and from the workspace's storage. It emits no event.
 func (tx *Tx) DropMedia(ws sheaf.WorkspaceID, hash [32]byte) error {
-	for _, sql := range []string{dropRestoredLogos, dropRestoredBytes, dropRestoredMedia} {
+	for _, sql := range []string{dropRestoredLogos, dropRestoredBytes, dropRestoredMedia, dropReleasedMedia} {
 		if err := tx.exec(sql, ws, hash[:]); err != nil {
 			return fmt.Errorf("leave out a medium that was deleted: %w", err)
 		}

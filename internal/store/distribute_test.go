@@ -44,7 +44,7 @@ func (a *asked) open(t *testing.T) *store.Store {
 // tenantTables are the tables whose rows belong to a workspace; they are compared with the migrated
 // schema. All other tables are in sharedTables.
 var tenantTables = []string{"api_keys", "attempts", "brandings", "deleted_subscriptions", "deliveries", "documents", "events", "folders",
-	"idempotency_keys", "invitations", "lanes", "leases", "media", "member_events", "members", "minutes", "notices", "projects", "proposal_comments", "proposal_targets", "proposal_texts", "proposals", "reported_events", "restricted_events", "restrictions", "shares", "subscriptions",
+	"idempotency_keys", "invitations", "lanes", "leases", "media", "member_events", "members", "minutes", "notices", "projects", "proposal_comments", "proposal_targets", "proposal_texts", "proposals", "release_documents", "release_media", "release_texts", "releases", "reported_events", "restricted_events", "restrictions", "shares", "subscriptions",
 	"texts", "uploads", "versions", "workspaces"}
 
 var sharedTables = map[string]string{
@@ -95,7 +95,9 @@ var spanning = map[string][]string{
 		"SELECT MAX(newest) FROM",
 		"m.until <= $1",
 		"u.expires_at <= $1",
-		"n.due IS NOT NULL AND n.due <= $1", // mails to send
+		"t.until <= $1 AND w.deleted_at = 0",  // texts for releases that were not made
+		"r.removing = 1 AND w.deleted_at = 0", // deleted releases
+		"n.due IS NOT NULL AND n.due <= $1",   // mails to send
 		"UPDATE media SET until = $1 WHERE state <> 1",
 		"until < $1", // claims of nodes that died
 		"WITH q AS MATERIALIZED ( SELECT l.ws, l.sub, l.recovered_to", // lanes in which something waits

@@ -745,7 +745,7 @@ func (r *Reader) ShareOfRelease(ws sheaf.WorkspaceID, id sheaf.ReleaseID) (share
 
 const sharesReleases = `
 SELECT COUNT(*)
-FROM (SELECT 1 FROM shares WHERE ws = $1 AND resource_id = $2 AND (newest = 1 OR show_releases = 1) AND (expires_at IS NULL OR expires_at > $3) LIMIT 1) AS q`
+FROM (SELECT 1 FROM shares WHERE ws = $1 AND resource_id = $2 AND (newest_release = 1 OR show_releases = 1) AND (expires_at IS NULL OR expires_at > $3) LIMIT 1) AS q`
 
 // SharesReleases reports whether a share that has not expired at `now` shows each new release of the
 // project.

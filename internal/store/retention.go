@@ -230,6 +230,7 @@ const longestDeleted = `
 SELECT id
 FROM documents
 WHERE ws = $1 AND deleted_at IS NOT NULL AND (deleted_at, number) <= ($2, $3)
+  AND NOT EXISTS (SELECT 1 FROM release_documents r WHERE r.ws = $1 AND r.document_id = documents.id)
 ORDER BY deleted_at, number
 LIMIT $4`
 
@@ -240,7 +241,7 @@ const purgedVersions = 200
 // DeleteTrash permanently deletes up to `most` trashed documents at or before `end`, oldest
 // deletion first; fewer if they have many versions or much text. The transaction must have locked
 // w. It returns the number processed; fewer than `most` means none are left. A document that was
-// restored stays, even if it was deleted again later than `end`.
+// restored stays, even if it was deleted again later than `end`. So does a document that a release has.
 //
 // Before it deletes a document, it calls `first` to delete what depends on it. If `first` returns
 // later, this document and all after it stay until the next call. The caller saves w.

@@ -12,7 +12,7 @@ import (
 )
 
 // ShareColumns are what ScanShare reads, in its order.
-const ShareColumns = `id, resource_type, resource_id, token, password_hash, expires_at, branding_id, listed, newest, release_id, show_releases, views, last_viewed_at,
+const ShareColumns = `id, resource_type, resource_id, token, password_hash, expires_at, branding_id, listed, newest_release, release_id, show_releases, views, last_viewed_at,
   created_at, updated_at, number, revision`
 
 // ScanShare reads a row of ShareColumns.
@@ -272,7 +272,7 @@ func (tx *Tx) InsertShare(ws sheaf.WorkspaceID, s sheaf.Share) error {
 }
 
 var insertShares = engine.NewBulkInsert("shares", "ws int", "id id", "resource_type int", "resource_id id", "token", "password_hash",
-	"expires_at int", "branding_id id", "listed int", "newest int", "release_id id", "show_releases int", "views int", "last_viewed_at int", "number int", "revision int", "created_at int", "updated_at int")
+	"expires_at int", "branding_id id", "listed int", "newest_release int", "release_id id", "show_releases int", "views int", "last_viewed_at int", "number int", "revision int", "created_at int", "updated_at int")
 
 // InsertShares is InsertShare for many.
 func (tx *Tx) InsertShares(ws sheaf.WorkspaceID, shares []*sheaf.Share) error {
@@ -291,7 +291,7 @@ func (tx *Tx) InsertShares(ws sheaf.WorkspaceID, shares []*sheaf.Share) error {
 
 const updateShare = `
 UPDATE shares
-SET password_hash = $3, expires_at = $4, branding_id = $5, listed = $6, revision = $7, updated_at = $8, newest = $9, release_id = $10, show_releases = $11
+SET password_hash = $3, expires_at = $4, branding_id = $5, listed = $6, revision = $7, updated_at = $8, newest_release = $9, release_id = $10, show_releases = $11
 WHERE ws = $1 AND id = $2`
 
 // UpdateShare writes the fields of a share that can change, except its views.
@@ -334,7 +334,7 @@ func (tx *Tx) DeleteSharesOf(ws sheaf.WorkspaceID, last sheaf.Share) error {
 }
 
 const selectShared = `
-SELECT s.id, s.resource_type, s.resource_id, s.token, s.password_hash, s.expires_at, s.branding_id, s.listed, s.newest, s.release_id, s.show_releases, s.views, s.last_viewed_at,
+SELECT s.id, s.resource_type, s.resource_id, s.token, s.password_hash, s.expires_at, s.branding_id, s.listed, s.newest_release, s.release_id, s.show_releases, s.views, s.last_viewed_at,
   s.created_at, s.updated_at, s.number, s.revision, w.id, w.version
 FROM shares s
 JOIN workspaces w ON w.ws = s.ws

@@ -76,6 +76,9 @@ type Config struct {
 	// StrayMedia removes bytes that no medium has, once a day. Both use their own clock. nil: there
 	// are no media.
 	SettleMedia, StrayMedia func(context.Context) error
+	// FinishReleases removes what is left of deleted releases, and of releases that were not made. nil: there
+	// are none.
+	FinishReleases func(context.Context) error
 	// Elapsed returns the time since some moment, by a monotonic clock.
 	Elapsed func() time.Duration
 }
@@ -122,7 +125,20 @@ func (s *Sweeper) Run(ctx context.Context) error {
 
 // Once does every chore completely, as far as the clock is trusted. If the bytes of media cannot be
 // reached, all other chores are still done.
-func (s *Sweeper) Once(ctx context.Context) error { return errors.Join(s.rows(ctx), s.media(ctx)) }
+func (s *Sweeper) Once(ctx context.Context) error {
+	return errors.Join(s.rows(ctx), s.releases(ctx), s.media(ctx))
+}
+
+// releases does the chore of releases. It comes before that of media, whose bytes it may free.
+func (s *Sweeper) releases(ctx context.Context) error {
+	if s.FinishReleases == nil {
+		return nil
+	}
+	if err := s.FinishReleases(ctx); err != nil {
+		return fmt.Errorf("finish releases: %w", err)
+	}
+	return nil
+}
 
 // media does the chores of media.
 func (s *Sweeper) media(ctx context.Context) error {

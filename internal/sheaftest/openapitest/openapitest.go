@@ -128,7 +128,9 @@ func (c *Document) Check(r *http.Request, sent []byte, res Answer) error {
 }
 
 // isFile reports whether the operation answers with the bytes of a file.
-func isFile(operation string) bool { return strings.HasSuffix(operation, "/media/{id}/content") }
+func isFile(operation string) bool {
+	return strings.HasSuffix(operation, "/media/{id}/content") || strings.HasSuffix(operation, "/media/{medium}/content")
+}
 
 // alone makes sure that the first check of a kind does not run in parallel with another first
 // check. Later checks run in parallel. The caller calls done after the check.

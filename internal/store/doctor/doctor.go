@@ -134,7 +134,7 @@ type check struct {
 }
 
 // workspaceChecks are all promises about one workspace.
-var workspaceChecks = join(checkWorkspace, checkRestrictions, checkPlan, checkKeys, checkReferences, checkFolders, checkBrandings, checkProjects, checkDocuments, checkVersions, checkShares, checkProposals, checkEvents,
+var workspaceChecks = join(checkWorkspace, checkRestrictions, checkPlan, checkKeys, checkReferences, checkFolders, checkBrandings, checkProjects, checkDocuments, checkVersions, checkShares, checkProposals, checkReleases, checkEvents,
 	checkSubscriptions, checkDeliveries)
 
 // join puts lists of checks one after the other.

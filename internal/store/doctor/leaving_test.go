@@ -224,6 +224,11 @@ func fillWithCanaries(t *testing.T, ws *apitest.Workspace, url string) {
 		"restricted_to": object{"folder_ids": []string{folder}}}).Want(t, 201)
 	c.POST("/api/v1/projects", object{"name": canary, "folder_id": folder}, "Idempotency-Key: "+canary).Want(t, 201)
 	c.GET("/api/v1/search?q="+canary).Want(t, 200)
+	released := c.POST("/api/v1/projects", object{"name": canary}).Want(t, 201).Text(t, "id")
+	picture := c.POST("/api/v1/media?filename="+canary+".bin", []byte(canary+" picture"), "Content-Type: application/octet-stream").Want(t, 201).Text(t, "id")
+	c.POST("/api/v1/documents", object{"title": canary, "project_id": released, "content": canary + " ![it](media:" + picture + ")"}).Want(t, 201)
+	c.POST("/api/v1/projects/"+released+"/releases", object{"name": canary, "notes": canary}).Want(t, 201)
+	c.DELETE("/api/v1/media/"+picture).Want(t, 204)
 }
 
 // beginUpload begins an upload, sends only a first piece with the canary, and returns its path.

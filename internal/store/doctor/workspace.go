@@ -78,6 +78,10 @@ FROM (
     + (SELECT CAST(COALESCE(SUM(t.bytes), 0) AS BIGINT) FROM proposal_texts t WHERE t.ws = $1)
     + (SELECT CAST(COALESCE(SUM(octet_length(c.body)), 0) AS BIGINT) FROM proposal_comments c WHERE c.ws = $1)
     + (SELECT CAST(COALESCE(SUM(m.bytes), 0) AS BIGINT) FROM media m WHERE m.ws = $1 AND m.state <> 2)
+    + (SELECT CAST(COALESCE(SUM(t.bytes), 0) AS BIGINT) FROM release_texts t WHERE t.ws = $1)
+    + (SELECT CAST(COALESCE(SUM(octet_length(r.notes)), 0) AS BIGINT) FROM releases r WHERE r.ws = $1 AND r.removing = 0)
+    + (SELECT CAST(COALESCE(SUM(k.bytes), 0) AS BIGINT) FROM (SELECT DISTINCT x.medium_id, x.bytes FROM release_media x WHERE x.ws = $1
+        AND NOT EXISTS (SELECT 1 FROM media m WHERE m.ws = $1 AND m.id = x.medium_id AND m.state <> 2)) k)
     + (SELECT CAST(COALESCE(SUM(u.reserved), 0) AS BIGINT) FROM uploads u WHERE u.ws = $1)
   FROM workspaces
   WHERE ws = $1
@@ -118,6 +122,8 @@ FROM (
   SELECT 'share', ws, id, number FROM shares WHERE ws = $1
   UNION ALL
   SELECT 'proposal', ws, id, number FROM proposals WHERE ws = $1
+  UNION ALL
+  SELECT 'release', ws, id, number FROM releases WHERE ws = $1
   UNION ALL
   SELECT 'subscription', ws, id, number FROM subscriptions WHERE ws = $1) n
 WHERE number > (SELECT last_number FROM workspaces w WHERE w.ws = $1)`},

@@ -17,7 +17,7 @@ DocumentEventType = Literal["document.created", "document.updated", "document.de
 DocumentSortField = Literal["created_at", "updated_at", "title", "sort_order", "deleted_at"]
 EntityType = Literal["project", "branding"]
 ErrorClass = Literal["timeout", "blocked_address", "tls", "connection", "status", "canceled", None]
-EventType = Literal["document.created", "document.updated", "document.deleted", "project.created", "project.updated", "project.deleted", "folder.created", "folder.updated", "folder.deleted", "media.uploaded", "generation.started", "generation.completed", "generation.failed", "share.created", "share.updated", "share.deleted", "proposal.created", "proposal.updated", "proposal.approved", "proposal.commented", "proposal.accepted", "proposal.rejected", "proposal.withdrawn", "subscription.failing", "subscription.deactivated", "subscription.reactivated", "webhook.test"]
+EventType = Literal["document.created", "document.updated", "document.deleted", "project.created", "project.updated", "project.deleted", "folder.created", "folder.updated", "folder.deleted", "media.uploaded", "generation.started", "generation.completed", "generation.failed", "share.created", "share.updated", "share.deleted", "proposal.created", "proposal.updated", "proposal.approved", "proposal.commented", "proposal.accepted", "proposal.rejected", "proposal.withdrawn", "release.created", "release.deleted", "subscription.failing", "subscription.deactivated", "subscription.reactivated", "webhook.test"]
 FolderEventType = Literal["folder.created", "folder.updated", "folder.deleted"]
 Font = Literal["system", "serif", "mono"]
 ForbiddenCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "QUOTA_REACHED", "REVIEW_REQUIRED"]
@@ -32,8 +32,10 @@ ProposalErrorCode = Literal["VALIDATION_ERROR", "FORBIDDEN", "PLAN_REQUIRED", "Q
 ProposalEventType = Literal["proposal.created", "proposal.updated", "proposal.approved", "proposal.commented", "proposal.accepted", "proposal.rejected", "proposal.withdrawn"]
 ProposalOp = Literal["edit", "create", "delete", "restore", "move"]
 ProposalState = Literal["open", "accepted", "rejected", "withdrawn"]
+ReleaseEventType = Literal["release.created", "release.deleted"]
+ReleaseRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "RELEASE_LIMIT_REACHED", "QUOTA_REACHED"]
 ReportedEventType = Literal["media.uploaded", "generation.started", "generation.completed", "generation.failed", "share.created", "share.updated", "share.deleted"]
-Scope = Literal["projects:read", "projects:write", "projects:admin", "documents:read", "documents:write", "media:read", "media:write", "shares:read", "shares:write", "proposals:read", "proposals:write", "proposals:approve", "brandings:read", "brandings:write", "webhooks:read", "webhooks:write", "events:read", "events:write", "keys:read", "keys:write"]
+Scope = Literal["projects:read", "projects:write", "projects:admin", "documents:read", "documents:write", "media:read", "media:write", "shares:read", "shares:write", "proposals:read", "proposals:write", "proposals:approve", "releases:read", "releases:write", "brandings:read", "brandings:write", "webhooks:read", "webhooks:write", "events:read", "events:write", "keys:read", "keys:write"]
 ShareEventType = Literal["share.created", "share.updated", "share.deleted"]
 ShareRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "SHARE_LIMIT_REACHED"]
 Shareable = Literal["document", "project", "folder"]
@@ -155,8 +157,10 @@ class Share(TypedDict):
     id: str
     last_viewed_at: str | None
     listed: bool
+    release: str | None
     resource_id: str
     resource_type: Shareable
+    show_releases: bool
     updated_at: str
     url: str
     views: int
@@ -547,6 +551,30 @@ class ProposalEvent(TypedDict):
     workspace_id: str | None
 
 
+class Release(TypedDict):
+    """The documents of a project at one moment, under a name."""
+
+    created_at: str
+    documents: int
+    id: str
+    key_id: str | None
+    name: str
+    notes: str | None
+    project_id: str
+    user_id: str
+
+
+class ReleaseEvent(TypedDict):
+    id: str
+    payload: Release
+    resource_id: str
+    resource_type: Literal["release"]
+    timestamp: str
+    type: ReleaseEventType
+    user_id: str
+    workspace_id: str | None
+
+
 class SubscriptionHealth(TypedDict):
     """The state of a subscription. Its address is shown without path and query."""
 
@@ -863,13 +891,20 @@ class NewProposal(TypedDict):
     title: str
 
 
+class NewRelease(TypedDict):
+    name: str
+    notes: NotRequired[str | None]
+
+
 class NewShare(TypedDict):
     branding_id: NotRequired[str | None]
     expires_at: NotRequired[str | None]
     listed: NotRequired[bool]
     password: NotRequired[str | None]
+    release: NotRequired[str | None]
     resource_id: str
     resource_type: Shareable
+    show_releases: NotRequired[bool]
 
 
 class NullableSubscriptionFilter(TypedDict):
@@ -1083,6 +1118,49 @@ class Recovery(TypedDict):
     until: NotRequired[str | None]
 
 
+class ReleaseChange(TypedDict):
+    notes: NotRequired[str | None]
+
+
+class DocumentNamesItem(TypedDict):
+    id: str
+    title: str
+
+
+class DocumentNamesItem(TypedDict):
+    id: str
+    title: str
+
+
+class DocumentNamesItem(TypedDict):
+    id: str
+    title: str
+
+
+class DocumentNamesItem(TypedDict):
+    id: str
+    title: str
+
+
+class ReleaseDiff(TypedDict):
+    added: list[DocumentNamesItem]
+    changed: list[DocumentNamesItem]
+    moved: list[DocumentNamesItem]
+    removed: list[DocumentNamesItem]
+
+
+class ReleasePage(TypedDict):
+    data: list[Release]
+    limit: int
+    offset: int
+    total: int
+
+
+class ReleaseRefusedError(TypedDict):
+    code: ReleaseRefusedCode
+    error: str
+
+
 class SecretRotation(TypedDict):
     grace_seconds: NotRequired[int | None]
 
@@ -1092,6 +1170,8 @@ class ShareChange(TypedDict):
     expires_at: NotRequired[str | None]
     listed: NotRequired[bool]
     password: NotRequired[str | None]
+    release: NotRequired[str | None]
+    show_releases: NotRequired[bool]
 
 
 class SharePage(TypedDict):
@@ -1221,4 +1301,4 @@ class VersionText(Version):
 
     content: str
 
-Event = Union[ProjectEvent, FolderEvent, DocumentEvent, MediaEvent, GenerationEvent, ShareEvent, ProposalEvent, SubscriptionEvent]
+Event = Union[ProjectEvent, FolderEvent, DocumentEvent, MediaEvent, GenerationEvent, ShareEvent, ProposalEvent, ReleaseEvent, SubscriptionEvent]

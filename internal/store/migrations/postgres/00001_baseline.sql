@@ -441,7 +441,7 @@ CREATE TABLE shares (
   expires_at BIGINT,
   branding_id UUID, -- NULL: the workspace's default
   listed BIGINT NOT NULL, -- 1: search engines may list it
-  newest SMALLINT NOT NULL DEFAULT 0, -- 1: it shows the newest release of its project
+  newest_release SMALLINT NOT NULL DEFAULT 0, -- 1: it shows the newest release of its project
   release_id UUID, -- the release that it shows. NULL: the newest, or the documents as they are now
   show_releases SMALLINT NOT NULL DEFAULT 0, -- 1: readers switch between releases
   views BIGINT NOT NULL,

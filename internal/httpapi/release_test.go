@@ -1,0 +1,356 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/apitest"
+)
+
+// book makes a project with documents of these titles and texts, and returns its path and their ids.
+func book(t testing.TB, c *apitest.Client, texts ...string) (path string, ids []string) {
+	t.Helper()
+	id := c.POST(projects, fields{"name": "Book"}).Want(t, 201).Text(t, "id")
+	for i, text := range texts {
+		ids = append(ids, c.POST(documents, fields{"title": fmt.Sprintf("Chapter %d", i+1), "project_id": id, "content": text}).Want(t, 201).Text(t, "id"))
+	}
+	return at(projects, id), ids
+}
+
+// freeze makes a release, and returns its path.
+func freeze(t testing.TB, c *apitest.Client, book, name string) string {
+	t.Helper()
+	return at("/api/v1/releases", c.POST(book+"/releases", fields{"name": name}).Want(t, 201).Text(t, "id"))
+}
+
+func titles(t testing.TB, r *apitest.Response, list string) (out []string) {
+	t.Helper()
+	for _, d := range r.Want(t, 200).JSON[list].([]any) {
+		out = append(out, d.(map[string]any)["title"].(string))
+	}
+	return out
+}
+
+// D183, D184: a release shows the documents as they were, whatever happens to them.
+func TestRelease_StaysAsItIs(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Business).Client("")
+		picture := upload(c, picture(t, 4, 3), "?filename=a.png").Want(t, 201)
+		path, ids := book(t, c, "first\n", "![it](media:"+picture.Text(t, "id")+")\n", "third\n")
+		c.POST(at(documents, ids[2])+"/move", fields{"parent_id": ids[0]}).Want(t, 200)
+		made := c.POST(path+"/releases", fields{"name": "1.0", "notes": "*Hello*"}).Want(t, 201)
+		if made.JSON["documents"] != 3.0 || made.JSON["notes"] != "*Hello*" || made.JSON["name"] != "1.0" || !strings.HasSuffix(made.Header.Get("Location"), made.Text(t, "id")) {
+			t.Errorf("a new release is %s", made.Body)
+		}
+		release := at("/api/v1/releases", made.Text(t, "id"))
+		tree := c.GET(release+"/tree").Want(t, 200)
+		if got := tree.IDs(t); !slices.Equal(got, []string{ids[0], ids[2], ids[1]}) {
+			t.Errorf("the tree is %v", got)
+		}
+		kept := map[string]string{release + "/tree": string(tree.Body)}
+		for i, id := range ids {
+			one := release + "/documents/" + id
+			for _, p := range []string{one, one + "/content", one + "/content?format=html"} {
+				kept[p] = string(c.GET(p).Want(t, 200).Body)
+			}
+			if i == 0 && kept[one+"/content"] != "first\n" {
+				t.Errorf("the text is %q", kept[one+"/content"])
+			}
+		}
+		file := release + "/media/" + picture.Text(t, "id") + "/content"
+		kept[file] = string(c.GET(file).Want(t, 200).Body)
+
+		c.PATCH(at(documents, ids[0]), fields{"title": "Other", "content": "other\n"}).Want(t, 200)
+		c.DELETE(at("/api/v1/media", picture.Text(t, "id"))).Want(t, 204)
+		c.POST(at(documents, ids[2])+"/move", fields{"project_id": nil, "parent_id": nil}).Want(t, 200)
+		c.DELETE(at(documents, ids[1])).Want(t, 204)
+		wantSound(t, a)
+		if err := a.App.Operator().RemoveStrayBytes(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for p, want := range kept {
+			if got := c.GET(p).Want(t, 200); string(got.Body) != want {
+				t.Errorf("%s is now\n%s\nand was\n%s", p, got.Body, want)
+			}
+		}
+		c.GET(file, "Range: bytes=0-3").Want(t, 206)
+
+		c.DELETE(release).Want(t, 204)
+		for p := range kept {
+			c.GET(p).WantError(t, 404, "NOT_FOUND")
+		}
+		c.GET(release).WantError(t, 404, "NOT_FOUND")
+		wantSound(t, a)
+	})
+}
+
+// D183: names are unique in a project, a release has at most 10,000 documents, a project 100 releases.
+func TestRelease_IsRefused(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		w := a.Workspace(sheaf.Business)
+		c := w.Client("")
+		path, _ := book(t, c, "text\n")
+		other, _ := book(t, c, "text\n")
+		for body, field := range map[string]string{`{}`: "name", `{"name":null}`: "name", `{"name":" "}`: "name", `{"name":7}`: "name",
+			`{"name":"` + strings.Repeat("x", 101) + `"}`: "name", `{"name":"1","notes":"` + strings.Repeat("x", 10_001) + `"}`: "notes"} {
+			c.POST(path+"/releases", body).WantError(t, 400, "VALIDATION_ERROR", field)
+		}
+		one := freeze(t, c, path, "1.0")
+		freeze(t, c, other, "1.0")
+		c.POST(path+"/releases", fields{"name": "1.0"}).WantError(t, 409, "CONFLICT", "1.0")
+		c.POST(at(projects, nowhereID)+"/releases", fields{"name": "1.0"}).WantError(t, 404, "NOT_FOUND")
+		c.PATCH(one, fields{"notes": "new"}, `If-Match: "7-x"`).WantError(t, 412, "PRECONDITION_FAILED")
+		changed := c.PATCH(one, fields{"notes": "new"}, "If-Match: "+c.GET(one).Header.Get("ETag")).Want(t, 200)
+		if changed.JSON["notes"] != "new" || changed.JSON["name"] != "1.0" {
+			t.Errorf("changed to %s", changed.Body)
+		}
+		c.PATCH(one, fields{"name": "2.0"}).WantError(t, 400, "VALIDATION_ERROR")
+		c.PATCH(one, fields{"notes": nil}).Want(t, 200)
+		wantSound(t, a)
+
+		reads := w.Client(w.Key(sheaf.ReleasesRead))
+		reads.GET(one).Want(t, 200)
+		reads.GET(one+"/tree").WantError(t, 403, "FORBIDDEN", "documents:read")
+		reads.POST(path+"/releases", fields{"name": "3"}).WantError(t, 403, "FORBIDDEN", "releases:write")
+		a.Workspace(sheaf.Business).Client("").GET(one).WantError(t, 404, "NOT_FOUND")
+		c.GET(one+"/documents/"+nowhereID).WantError(t, 404, "NOT_FOUND")
+		c.GET(one+"/documents/7").WantError(t, 400, "VALIDATION_ERROR", "document")
+		c.GET(one+"/media/"+nowhereID+"/content").WantError(t, 404, "NOT_FOUND")
+	})
+}
+
+// D183: the limit of releases is exact, and so are names, when many clients make one at once. Deleting the
+// project deletes its releases, each with its event.
+func TestRelease_LimitIsExact(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Business).Client("")
+		path, _ := book(t, c, "text\n")
+		for i := range sheaf.MaxReleases - 2 {
+			freeze(t, c, path, fmt.Sprint("r", i))
+		}
+		got := apitest.Statuses(apitest.Together(12, func(i int) *apitest.Response {
+			return c.POST(path+"/releases", fields{"name": fmt.Sprint("last ", i%6)})
+		}))
+		if got[201] != 2 || got[201]+got[403]+got[409] != 12 {
+			t.Errorf("statuses are %v", got)
+		}
+		c.POST(path+"/releases", fields{"name": "more"}).WantError(t, 403, "RELEASE_LIMIT_REACHED")
+		if list := c.GET(path+"/releases?limit=1&order=desc").Want(t, 200); list.JSON["total"] != float64(sheaf.MaxReleases) {
+			t.Errorf("the list is %s", list.Body)
+		}
+		if list := c.GET(path+"/releases?name=r7").Want(t, 200); list.JSON["total"] != 1.0 {
+			t.Errorf("by name: %s", list.Body)
+		}
+		c.DELETE(path).Want(t, 204)
+		if n := c.GET("/api/v1/events?type=release.deleted&limit=1").Want(t, 200).JSON["total"]; n != float64(sheaf.MaxReleases) {
+			t.Errorf("%v releases have an event of their deletion", n)
+		}
+		wantSound(t, a)
+	})
+}
+
+// D184: the texts of all releases count once, and go with the last of them.
+func TestRelease_CountsOnce(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Business).Client("")
+		used := func() float64 {
+			t.Helper()
+			return c.GET("/api/v1/me").Want(t, 200).JSON["storage"].(map[string]any)["used"].(float64)
+		}
+		text := strings.Repeat("word ", 2000)
+		path, ids := book(t, c, text, text, "short")
+		before := used()
+		one := freeze(t, c, path, "1")
+		if grown := used() - before; grown != float64(len(text)+len("short")) {
+			t.Errorf("the first release counts %v bytes", grown)
+		}
+		two := freeze(t, c, path, "2")
+		if grown := used() - before; grown != float64(len(text)+len("short")) {
+			t.Errorf("two releases count %v bytes", grown)
+		}
+		c.PATCH(at(documents, ids[2]), fields{"content": "other"}).Want(t, 200)
+		now := used()
+		freeze(t, c, path, "3")
+		if grown := used() - now; grown != float64(len("other")) {
+			t.Errorf("the third release counts %v bytes", grown)
+		}
+		c.DELETE(one).Want(t, 204)
+		c.DELETE(two).Want(t, 204)
+		if got, want := used(), now+float64(len("other")-len("short")); got != want {
+			t.Errorf("after deleting two releases %v bytes count, want %v", got, want)
+		}
+		wantSound(t, a)
+	})
+}
+
+// D184: a document in releases is deleted for good only if that is asked for, and then it is gone from them.
+func TestRelease_KeepsItsDocuments(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		w := a.Workspace(sheaf.Business)
+		c := w.Client("")
+		path, ids := book(t, c, "a", "b", "c")
+		c.POST(at(documents, ids[1])+"/move", fields{"parent_id": ids[0]}).Want(t, 200)
+		c.POST(at(documents, ids[2])+"/move", fields{"parent_id": ids[1]}).Want(t, 200)
+		one := freeze(t, c, path, "1.0")
+		c.DELETE(at(documents, ids[0])).Want(t, 204)
+		gone := at(documents, ids[1]) + "/permanent"
+		c.DELETE(gone).WantError(t, 409, "CONFLICT", `"1.0"`)
+		w.Client(w.Key(sheaf.DocumentsWrite)).DELETE(gone+"?releases=true").WantError(t, 403, "FORBIDDEN", "releases:write")
+		c.DELETE(gone+"?releases=maybe").WantError(t, 400, "VALIDATION_ERROR", "releases")
+		c.DELETE(gone+"?releases=true").Want(t, 204)
+		if got := c.GET(one + "/tree").IDs(t); !slices.Equal(got, []string{ids[0], ids[2]}) {
+			t.Errorf("the tree is %v", got)
+		}
+		if list := c.GET(one).Want(t, 200); list.JSON["documents"] != 2.0 {
+			t.Errorf("the release is %s", list.Body)
+		}
+		c.GET(one+"/documents/"+ids[1]).WantError(t, 404, "NOT_FOUND")
+		wantSound(t, a)
+	})
+}
+
+// D184: what differs between releases, and to the documents as they are now.
+func TestRelease_Diff(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Business).Client("")
+		path, ids := book(t, c, "a", "b", "c", "d", "e")
+		one := freeze(t, c, path, "1")
+		for _, list := range []string{"added", "removed", "changed", "moved"} {
+			if got := titles(t, c.GET(one+"/diff"), list); len(got) != 0 {
+				t.Errorf("%s at once: %v", list, got)
+			}
+		}
+		c.PATCH(at(documents, ids[0]), fields{"content": "A"}).Want(t, 200)
+		c.PATCH(at(documents, ids[1]), fields{"description": "more"}).Want(t, 200)
+		c.POST(at(documents, ids[4])+"/move", fields{"before_id": ids[0]}).Want(t, 200)
+		c.DELETE(at(documents, ids[2])).Want(t, 204)
+		c.POST(documents, fields{"title": "New", "project_id": strings.TrimPrefix(path, projects+"/"), "parent_id": ids[3]}).Want(t, 201)
+		two := freeze(t, c, path, "2")
+		want := map[string]string{"added": "New", "removed": "Chapter 3", "changed": "Chapter 1,Chapter 2", "moved": "Chapter 5"}
+		for _, to := range []string{"", "?to=present", "?to=" + strings.TrimPrefix(two, "/api/v1/releases/")} {
+			for list, want := range want {
+				if got := strings.Join(titles(t, c.GET(one+"/diff"+to), list), ","); got != want {
+					t.Errorf("%s%s: %s, want %s", list, to, got, want)
+				}
+			}
+		}
+		other, _ := book(t, c, "x")
+		c.GET(one+"/diff?to="+strings.TrimPrefix(freeze(t, c, other, "1"), "/api/v1/releases/")).WantError(t, 400, "VALIDATION_ERROR", "to")
+		c.GET(one+"/diff?to=now").WantError(t, 400, "VALIDATION_ERROR", "to")
+		c.GET(one+"/diff?to="+nowhereID).WantError(t, 404, "NOT_FOUND")
+	})
+}
+
+// D183: a release is one moment, while others write. Texts that are copied before are those of that moment.
+func TestRelease_IsOneMoment(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Business).Client("")
+		texts := make([]string, 60)
+		for i := range texts {
+			texts[i] = "round 0"
+		}
+		path, ids := book(t, c, texts...)
+		var round atomic.Int64
+		stop, done := make(chan bool), make(chan bool)
+		go func() { // each round writes all documents in their order, so at one moment at most two rounds are there
+			defer close(done)
+			for {
+				n := round.Add(1)
+				for _, id := range ids {
+					select {
+					case <-stop:
+						return
+					default:
+						c.PATCH(at(documents, id), fields{"content": fmt.Sprint("round ", n)}).Want(t, 200)
+					}
+				}
+			}
+		}()
+		for i := range 4 {
+			release := freeze(t, c, path, fmt.Sprint(i))
+			seen, previous := map[string]bool{}, ""
+			for _, id := range ids {
+				text := string(c.GET(release+"/documents/"+id+"/content").Want(t, 200).Body)
+				if previous != "" && text != previous && seen[text] {
+					t.Errorf("release %d has %s again", i, text)
+				}
+				seen[text], previous = true, text
+			}
+			if len(seen) > 2 {
+				t.Errorf("release %d has texts of %d rounds: %v", i, len(seen), seen)
+			}
+		}
+		close(stop)
+		<-done
+		wantSound(t, a)
+	})
+}
+
+// D183: a release that many copies of texts precede is made once by an Idempotency-Key, and a quota that is
+// full refuses it and keeps nothing.
+func TestRelease_QuotaAndRepetition(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		w := a.Workspace(sheaf.Free)
+		w.SetPlan(sheaf.Pro)
+		c := w.Client("")
+		path, ids := book(t, c)
+		id := strings.TrimPrefix(path, projects+"/")
+		for i := range 30 {
+			ids = append(ids, c.POST(documents, fields{"title": "x", "project_id": id, "content": strings.Repeat(fmt.Sprint(i, " "), 500)}).Want(t, 201).Text(t, "id"))
+		}
+		first := c.POST(path+"/releases", fields{"name": "1"}, "Idempotency-Key: once").Want(t, 201)
+		c.PATCH(at(documents, ids[0]), fields{"content": "changed"}).Want(t, 200)
+		again := c.POST(path+"/releases", fields{"name": "1"}, "Idempotency-Key: once").Want(t, 201)
+		if string(again.Body) != string(first.Body) {
+			t.Errorf("repeated: %s, first %s", again.Body, first.Body)
+		}
+		if err := a.App.Operator().FinishReleases(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantSound(t, a)
+	})
+}
+
+// D185: a share of a project can name a release; of others, it cannot. A shown release is not deleted.
+func TestShare_NamesARelease(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Business).Client("")
+		path, ids := book(t, c, "a")
+		id := strings.TrimPrefix(path, projects+"/")
+		release := freeze(t, c, path, "1")
+		releaseID := strings.TrimPrefix(release, "/api/v1/releases/")
+		other, _ := book(t, c, "b")
+		otherID := strings.TrimPrefix(freeze(t, c, other, "1"), "/api/v1/releases/")
+		share := func(more fields) *apitest.Response {
+			in := fields{"resource_type": "project", "resource_id": id}
+			for k, v := range more {
+				in[k] = v
+			}
+			return c.POST("/api/v1/shares", in)
+		}
+		plain := share(nil).Want(t, 201)
+		if plain.JSON["release"] != nil || plain.JSON["show_releases"] != false {
+			t.Errorf("a share is %s", plain.Body)
+		}
+		share(fields{"release": "oldest"}).WantError(t, 400, "VALIDATION_ERROR", "release")
+		share(fields{"release": nowhereID}).WantError(t, 404, "NOT_FOUND")
+		share(fields{"release": otherID}).WantError(t, 400, "VALIDATION_ERROR", "release")
+		share(fields{"resource_type": "document", "resource_id": ids[0], "release": "newest"}).WantError(t, 400, "VALIDATION_ERROR", "release")
+		share(fields{"resource_type": "document", "resource_id": ids[0], "show_releases": true}).WantError(t, 400, "VALIDATION_ERROR", "show_releases")
+		one := at("/api/v1/shares", share(fields{"release": releaseID, "show_releases": true}).Want(t, 201).Text(t, "id"))
+		c.DELETE(release).WantError(t, 409, "CONFLICT", "share")
+		c.PATCH(one, fields{"release": otherID}).WantError(t, 400, "VALIDATION_ERROR", "release")
+		c.PATCH(one, fields{"show_releases": nil}).WantError(t, 400, "VALIDATION_ERROR", "show_releases")
+		changed := c.PATCH(one, fields{"release": "newest", "show_releases": false}).Want(t, 200)
+		if changed.JSON["release"] != "newest" || changed.JSON["show_releases"] != false {
+			t.Errorf("changed to %s", changed.Body)
+		}
+		c.DELETE(release).Want(t, 204)
+		c.PATCH(one, fields{"release": nil}).Want(t, 200)
+		wantSound(t, a)
+	})
+}
