@@ -74,6 +74,16 @@ GET /api/v1/proposals/{id}/comments: proposals:read
 POST /api/v1/proposals/{id}/comments: proposals:write
 PATCH /api/v1/proposals/{id}/comments/{n}: proposals:write
 DELETE /api/v1/proposals/{id}/comments/{n}: proposals:write
+GET /api/v1/projects/{id}/releases: releases:read
+POST /api/v1/projects/{id}/releases: releases:write
+GET /api/v1/releases/{id}: releases:read
+PATCH /api/v1/releases/{id}: releases:write
+DELETE /api/v1/releases/{id}: releases:write
+GET /api/v1/releases/{id}/tree: releases:read documents:read
+GET /api/v1/releases/{id}/diff: releases:read documents:read
+GET /api/v1/releases/{id}/documents/{document}: releases:read documents:read
+GET /api/v1/releases/{id}/documents/{document}/content: releases:read documents:read
+GET /api/v1/releases/{id}/media/{medium}/content: releases:read documents:read media:read
 GET /api/v1/media: media:read
 POST /api/v1/media: media:write
 GET /api/v1/media/{id}: media:read
@@ -124,7 +134,7 @@ func TestRoutes_AreInTheContract(t *testing.T) {
 		if need != "any key" && need != "no key" {
 			need = "`" + strings.NewReplacer(" or ", "` or `", " ", "` and `").Replace(need) + "`"
 		}
-		row := fmt.Sprintf("\n| %s | `%s` | %s |", method, strings.NewReplacer("{id}", ":id", "{n}", ":n").Replace(path), need)
+		row := fmt.Sprintf("\n| %s | `%s` | %s |", method, strings.NewReplacer("{id}", ":id", "{n}", ":n", "{document}", ":document", "{medium}", ":medium").Replace(path), need)
 		if !strings.Contains(string(page), row) {
 			t.Errorf("docs/contract.md has no row %s", strings.TrimSpace(row))
 		}
@@ -172,6 +182,9 @@ func resources(t *testing.T, c *apitest.Client) map[string]string {
 		made[noun] = c.POST("/api/v1/"+noun, anyBody).Text(t, "id")
 	}
 	made["shares"] = c.POST("/api/v1/shares", map[string]string{"resource_type": "document", "resource_id": made["documents"]}).Text(t, "id")
+	released := c.POST("/api/v1/documents", map[string]string{"title": "Released", "project_id": made["projects"], "content": "![](media:" + made["media"] + ")"})
+	made["released"] = released.Text(t, "id")
+	made["releases"] = c.POST("/api/v1/projects/"+made["projects"]+"/releases", map[string]string{"name": "1.0"}).Text(t, "id")
 	made["uploads"] = strings.TrimPrefix(begin(t, c, 10), uploadsPath+"/")
 	made["deliveries"] = c.GET("/api/webhooks/subscriptions/" + made["subscriptions"] + "/deliveries").IDs(t)[0]
 	return made
@@ -191,7 +204,7 @@ func target(t *testing.T, r httpapi.Route, ids map[string]string) string {
 	if !known {
 		t.Fatalf("%s: resources makes none of the %s", r.Path, noun)
 	}
-	return strings.NewReplacer("{id}", id, "{n}", "1").Replace(r.Path)
+	return strings.NewReplacer("{id}", id, "{n}", "1", "{document}", ids["released"], "{medium}", ids["media"]).Replace(r.Path)
 }
 
 // send makes the request of a route, with what its protocol asks for.

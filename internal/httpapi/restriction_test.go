@@ -61,6 +61,7 @@ func divide(t testing.TB, a *apitest.API) divided {
 	d.out["brandings"] = create(t, c, "/api/v1/brandings", fields{"name": canary})
 	d.out["subscriptions"] = idOf(subscribe(t, c, fields{"name": canary}))
 	d.out["events"] = c.GET(events+"?limit=1&resource_id="+d.out["projects"]).Want(t, 200).IDs(t)[0]
+	d.out["releases"] = strings.TrimPrefix(freeze(t, c, at(projects, d.out["projects"]), canary), "/api/v1/releases/")
 	d.folder, d.project, d.document, d.file, d.share = place("inside")
 	d.inFolder = restrictedKey(t, a, c, fields{"folder_ids": []string{d.folder}})
 	d.inProject = restrictedKey(t, a, c, fields{"project_ids": []string{d.project}})
@@ -143,7 +144,10 @@ func TestRestriction_OutsideDoesNotExist(t *testing.T) {
 		"PATCH /api/v1/documents/{id}":                  {`{"title":"t"}`},
 		"POST /api/v1/documents/{id}/move":              {`{"before_id":"$document"}`},
 		"PUT /api/v1/documents/{id}/content":            {`text`},
-		"POST /api/v1/shares":                           {`{"resource_type":"document","resource_id":"%"}`, `{"resource_type":"project","resource_id":"%"}`},
+		"POST /api/v1/shares":                           {`{"resource_type":"document","resource_id":"%"}`, `{"resource_type":"project","resource_id":"%"}`, `{"resource_type":"project","resource_id":"$project","release":"%"}`},
+		"POST /api/v1/projects/{id}/releases":           {`{"name":"n"}`},
+		"PATCH /api/v1/releases/{id}":                   {`{"notes":"n"}`},
+		"GET /api/v1/releases/{id}/diff":                {``, `?to=%`},
 		"PATCH /api/v1/shares/{id}":                     {`{"listed":true}`},
 		"POST /api/v1/proposals":                        {`{"title":"t","changes":[{"op":"restore","document_id":"%"}]}`, `{"title":"t","changes":[{"op":"create","title":"t","project_id":"%"}]}`, `{"title":"t","changes":[{"op":"create","title":"t","project_id":"$project","content":"![](media:%)"}]}`},
 		"POST /api/v1/proposals/{id}/comments":          {`{"body":"b"}`},
@@ -196,7 +200,7 @@ func TestRestriction_OutsideDoesNotExist(t *testing.T) {
 				}
 				body = strings.NewReplacer("$project", d.project, "$document", d.document).Replace(body)
 				query = strings.ReplaceAll(query, "$document", d.document)
-				to := strings.NewReplacer("{id}", "%", "{n}", "1").Replace(path) + query
+				to := strings.NewReplacer("{id}", "%", "{n}", "1", "{document}", "%", "{medium}", "%").Replace(path) + query
 				for noun, id := range d.out {
 					// Brandings are seen with brandings:read. The id of an event is no UUID.
 					if strings.HasPrefix(path, "/api/v1/brandings") || noun == "events" && !strings.HasPrefix(path, "/api/v1/events") {
@@ -207,7 +211,7 @@ func TestRestriction_OutsideDoesNotExist(t *testing.T) {
 			}
 		}
 		// Nothing outside was changed.
-		for _, noun := range []string{"folders", "projects", "documents", "media", "shares", "proposals"} {
+		for _, noun := range []string{"folders", "projects", "documents", "media", "shares", "proposals", "releases"} {
 			d.owner.GET("/api/v1/"+noun+"/"+d.out[noun]).Want(t, 200)
 		}
 	})
