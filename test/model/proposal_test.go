@@ -613,7 +613,7 @@ func (r *run) decide(act, by string) {
 	r.send(q)
 }
 
-// pages are texts of which many pairs merge: each differs from the first at one place, which is far from those of others.
+// pages are texts that mostly merge in pairs: each differs from the first at one place, which is far from those of others.
 var pages = []string{"a\nb\nc\nd\ne\nf\ng\n", "A\nb\nc\nd\ne\nf\ng\n", "a\nb\nC\nd\ne\nf\ng\n", "a\nb\nc\nd\nE\nf\ng\n", "a\nb\nc\nd\ne\nf\n", "a\nb\nc\nd\ne\nf\ng\nh\n", "new\na\nb\nc\nd\ne\nf\ng\n", ""}
 
 // proposal is a new one, of one to three changes. No document is twice in it with the same op, so it is well-formed.
