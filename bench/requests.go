@@ -158,7 +158,7 @@ func (b *bench) requestRows() {
 	for _, work := range []struct {
 		name    string
 		measure func(all []*contender, conns int) error
-	}{{"get", b.get}, {"list", b.list}, {"cold", b.cold}, {"update", b.update}, {"create", b.create}, {"text", b.text}} {
+	}{{"get", b.get}, {"list", b.list}, {"cold", b.cold}, {"update", b.update}, {"create", b.create}, {"text", b.text}, {"accept", b.accept}} {
 		for _, conns := range b.conns {
 			b.try(work.name, func() (err error) {
 				if all == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"sheaf.dev/internal/failpoint"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -54,6 +55,7 @@ func (a *App) AcceptProposal(ctx context.Context, c Caller, id sheaf.ProposalID,
 
 // accept makes the changes of a proposal as they were merged, or returns errAgain.
 func (w *work) accept(id sheaf.ProposalID, match sheaf.Match, m mergePlan, at stage) (sheaf.Proposal, error) {
+	failpoint.Pass(failpoint.Accepting)
 	before, err := w.openProposal(id, match)
 	if err != nil {
 		return before, err

@@ -6,6 +6,8 @@ package failpoint
 // engines.
 const (
 	Begun        = "begun"         // a transaction has begun
+	Statement    = "statement"     // a statement of a transaction that may write is about to run
+	Accepting    = "accepting"     // a proposal is about to be accepted in the transaction, and nothing is written
 	BeforeCommit = "before-commit" // everything is written and nothing is durable
 	AfterCommit  = "after-commit"  // it is durable and nobody knows
 	BeforeAnswer = "before-answer" // the answer is made and not sent
@@ -32,6 +34,8 @@ const (
 	Removed   = "removed"   // the bytes are gone and their row is not
 )
 
-// EnvKill names the point and the number of the pass that kills the process, such as "posted:3". It
-// matters only with the tag.
+// EnvKill names the point and the number of the pass that kills the process, such as "posted:3". With
+// "accepting:1+20" the process is killed later: at the twentieth pass of any point that follows the
+// first pass of "accepting". So a test reaches every moment of a transaction by counting up. It matters
+// only with the tag.
 const EnvKill = "FAILPOINT_KILL"

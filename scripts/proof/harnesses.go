@@ -4,10 +4,11 @@ package main
 var harnesses = []harness{
 	{pkg: "./test/zoo", run: "TestZoo_TheProgramDelivers", rows: 1, beside: true},     // it waits for deadlines
 	{pkg: "./internal/render", run: "TestPage_NoTextCostsMoreThanItsBudget", rows: 1}, // before what loads the machine
-	{pkg: "./test/crash", run: "TestKill", rows: 7},
+	{pkg: "./test/crash", run: "TestKill", rows: 11},
 	{pkg: "./test/overload", run: "TestSoak_NothingGrows", rows: 1, beside: true}, // beside two that no clock judges
 	{pkg: "./test/model", run: "TestModel", rows: 1},
 	{pkg: "./internal/httpapi", run: "TestTree_ManyClients", rows: 2},
+	{pkg: "./internal/httpapi", run: "TestProposals_ManyClients", rows: 2},
 	{pkg: "./test/race", run: "TestRaces", rows: 3},
 	{pkg: "./test/linear", run: "TestLinear", rows: 2},
 	{pkg: "./test/disk", run: "TestPowerCut", rows: 2},

@@ -18,7 +18,7 @@ func (e *engine) check(want answer, got exchange) error {
 		if got.method == "HEAD" { // which has no body
 			return nil
 		}
-		return checkError(want, got)
+		return e.checkError(want, got)
 	}
 	if err := e.checkBody(want, got); err != nil {
 		return err
@@ -47,14 +47,19 @@ func (e *engine) checkBody(want answer, got exchange) error {
 	return e.same("", want.body, got.body)
 }
 
-func checkError(want answer, got exchange) error {
+func (e *engine) checkError(want answer, got exchange) error {
 	body, _ := got.body.(record)
 	fields := 2
-	if _, named := body["field"]; named { // what is wrong, where it is one field
-		fields = 3
+	for _, name := range []string{"field", "index", "conflicts"} { // what is wrong, where it is one field, one change, or the state of documents
+		if _, named := body[name]; named {
+			fields++
+		}
 	}
 	if text, _ := body["error"].(string); len(body) != fields || text == "" || body["code"] != want.code {
 		return fmt.Errorf("not {error, code: %s}", want.code)
+	}
+	if found, ok := body["conflicts"]; ok || want.conflicts != nil {
+		return e.same("conflicts", want.conflicts, found)
 	}
 	return nil
 }

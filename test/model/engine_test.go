@@ -1,6 +1,8 @@
 package model
 
 import (
+	"cmp"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -11,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
+	"sheaf.dev/internal/store"
 )
 
 // anything stands for a value that the model leaves open.
@@ -28,6 +32,7 @@ type engine struct {
 	api       *apitest.API
 	handler   http.Handler
 	workspace *apitest.Workspace
+	reviewer  sheaf.UserID      // owner of the workspace of the strangers
 	strangers map[string]string // of another workspace
 	values    map[string]string // by symbol
 	symbols   map[string]string // by value
@@ -46,12 +51,15 @@ var strangers = []struct{ symbol, path, body string }{
 	{"{xh1}", "/api/v1/shares", `{"resource_type":"document","resource_id":"{xd1}"}`},
 	{"{xk1}", "/api/v1/api-keys", `{"name":"stranger","scopes":["keys:read"]}`},
 	{"{xe1}", "/api/v1/events", `{"type":"media.uploaded","resource_id":"` + unknown + `","payload":{}}`},
+	{"{xpr1}", "/api/v1/proposals", `{"title":"stranger","changes":[{"op":"delete","document_id":"{xd1}","base_version":1}]}`},
 	{"{xs1}", hooksPath, `{"name":"stranger","url":"https://example.com/","events":["project.created"]}`},
 }
 
 func newEngine(t testing.TB, name string, api *apitest.API) *engine {
 	e := &engine{name: name, api: api, handler: api.Front, strangers: map[string]string{}}
-	key := api.Workspace("business").Key()
+	other := api.Workspace("business")
+	e.reviewer = other.Owner
+	key := other.Key()
 	for _, s := range strangers {
 		body := symbolForm.ReplaceAllStringFunc(s.body, func(symbol string) string { return e.strangers[symbol] })
 		r := httptest.NewRequest("POST", s.path, strings.NewReader(body))
@@ -85,12 +93,25 @@ func (e *engine) begin(plan string, personal bool, now time.Time) {
 	e.setPlan(plan)
 	e.bind("{w1}", string(e.workspace.ID))
 	e.bind("{u1}", string(e.workspace.Owner))
-	e.newKey("1")
+	e.bind("{u2}", string(e.reviewer))
+	e.newKey("1", "")
+	e.join()
+	e.newKey("2", e.reviewer)
 }
 
-// newKey makes a key by hand, which the model calls by that number.
-func (e *engine) newKey(number string) {
-	secret, k := e.workspace.NewKey(nil)
+// join makes the user of another workspace an admin, who reviews proposals.
+func (e *engine) join() {
+	err := e.api.Store.Write(context.Background(), func(tx *store.Tx) error {
+		return tx.InsertMember(sheaf.Membership{Workspace: sheaf.Workspace{ID: e.workspace.ID}, User: sheaf.User{ID: e.reviewer}, Role: sheaf.Admin, Since: e.api.Clock.Now()})
+	})
+	if err != nil {
+		panic(err)
+	}
+}
+
+// newKey makes a key by hand, of the owner or another user, which the model calls by that number.
+func (e *engine) newKey(number string, of sheaf.UserID) {
+	secret, k := e.workspace.NewKey(func(k *sheaf.Key) { k.UserID = cmp.Or(of, k.UserID) })
 	e.bind("{secretkey"+number+"}", secret)
 	e.bind("{k"+number+"}", string(k.ID))
 	e.bind("{prefix"+number+"}", k.Prefix)

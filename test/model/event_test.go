@@ -7,7 +7,8 @@ import (
 
 var (
 	ownEvents = []string{"document.created", "document.updated", "document.deleted", "project.created", "project.updated",
-		"project.deleted", "folder.created", "folder.updated", "folder.deleted"}
+		"project.deleted", "folder.created", "folder.updated", "folder.deleted", "proposal.created", "proposal.updated", "proposal.approved",
+		"proposal.commented", "proposal.accepted", "proposal.rejected", "proposal.withdrawn"}
 	otherEvents = []string{"media.uploaded", "generation.started", "generation.completed", "generation.failed",
 		"share.created", "share.updated", "share.deleted"}
 	eventTypes = slices.Concat(ownEvents, otherEvents, []string{"webhook.test"})
@@ -33,7 +34,13 @@ func isObject(v any) bool {
 
 // emit appends an event, and a delivery for each subscription that wants it (D60, D68a).
 func (m *model) emit(kind, resource string, payload record) record {
-	return m.emitAs("{u1}", kind, resource, payload)
+	if noun, _, _ := strings.Cut(kind, "."); noun == "document" {
+		m.noteReview(payload["project_id"])
+		if previous, ok := payload["previous"].(record); ok {
+			m.noteReview(previous["project_id"])
+		}
+	}
+	return m.emitAs(m.caller, kind, resource, payload)
 }
 
 func (m *model) emitAs(user, kind, resource string, payload record) record {
@@ -107,9 +114,9 @@ func (m *model) getEvent(c *call) answer {
 func (m *model) publish(c *call) answer {
 	user, ok := c.in["user_id"].(string)
 	if !ok {
-		user = "{u1}"
+		user = m.caller
 	}
-	if user != "{u1}" {
+	if user != m.caller && user != "{u1}" {
 		return notFound
 	}
 	if id := c.in["resource_id"].(string); find(m.media, id) != nil || find(m.shares, id) != nil { // D120

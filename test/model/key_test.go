@@ -63,12 +63,12 @@ func (m *model) liveKeys() (live []*key) {
 // addKey makes a key, by whatever way.
 func (m *model) addKey(name string, scopes []string, expires *time.Time) *key {
 	m.number++
-	k := &key{id: m.symbol("k"), secret: m.symbol("secretkey"), scopes: scopes, expires: expires}
+	k := &key{id: m.symbol("k"), secret: m.symbol("secretkey"), scopes: scopes, expires: expires, user: m.caller}
 	listed := make([]any, len(scopes))
 	for i, s := range scopes {
 		listed[i] = s
 	}
-	k.shown = record{"id": k.id, "name": name, "prefix": m.symbol("prefix"), "scopes": listed, "restricted_to": nil, "user_id": "{u1}", "owner": "user",
+	k.shown = record{"id": k.id, "name": name, "prefix": m.symbol("prefix"), "scopes": listed, "restricted_to": nil, "user_id": m.caller, "owner": "user",
 		"expires_at": nil, "last_used_at": nil, "created_at": stamp(m.now)}
 	if expires != nil {
 		k.shown["expires_at"] = stamp(*expires)

@@ -62,7 +62,7 @@ func TestModel_AgreesWithBothEngines(t *testing.T) {
 	}
 	// The controls run alone: they change how long rapid tries.
 	row := proof.Row{Name: "model, SQLite and PostgreSQL", Control: "a model with a fourth level; a server deaf to If-Match"}
-	row.Caught = caught(t, fourthLevel(pairs[0]), "400, want 20") && caught(t, deaf(pairs[0]), "want 412", "201, want 404") // which a PUT makes that should match
+	row.Caught = caught(t, fourthLevel(pairs[0]), "400, want 20") && caught(t, deaf(pairs[0]), "want 412", "400, want", "201, want 404") // a decision without it, and what a PUT makes that should match
 	t.Run("sequences", func(t *testing.T) {
 		for i, p := range pairs {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -75,12 +75,16 @@ func TestModel_AgreesWithBothEngines(t *testing.T) {
 	for _, p := range pairs {
 		total.sequences += p.counts.sequences
 		total.requests += p.counts.requests
+		total.accepted += p.counts.accepted
+		total.undecided += p.counts.undecided
+		total.unreviewed += p.counts.unreviewed
 		row.Lost += p.ailments(t)
 	}
 	if t.Failed() {
 		row.Lost++
 	}
 	row.Figures = []proof.Figure{{Name: "sequences", Value: total.sequences}, {Name: "requests", Value: total.requests},
+		{Name: "proposals accepted", Value: total.accepted}, {Name: "conflicting or not approved", Value: total.undecided}, {Name: "unreviewed changes refused", Value: total.unreviewed},
 		{Name: "differences", Value: row.Lost}}
 	row.Report(t)
 }

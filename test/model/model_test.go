@@ -28,6 +28,7 @@ type thing struct {
 	headers  record    // a subscription's
 	bytes    string    // of a medium, or of an upload so far; a share's password
 	up       *uploading
+	prop     *proposing // of a proposal
 }
 
 // model is a workspace as the contract describes it. Identifiers are symbols such as {p1}, which each engine has a
@@ -47,6 +48,7 @@ type model struct {
 	uploads   []*thing
 	shares    []*thing
 	hooks     []*thing
+	proposals []*thing
 	events    []record
 	sent      []*delivery
 	kept      map[string]*kept
@@ -55,6 +57,12 @@ type model struct {
 	newest time.Time // updated_at that was given (D86)
 	shared int       // how many things have it
 	step   time.Time // of a cascade that is under way; zero: none is
+
+	caller     string // user whose request is under way
+	accepting  bool   // what changes now was proposed
+	removing   bool   // documents leave a project that an admin deletes
+	asked      int    // approvals that what has changed needs
+	unreviewed bool   // something has changed that needs a review
 }
 
 type key struct {
@@ -63,6 +71,8 @@ type key struct {
 	scopes     []string
 	expires    *time.Time
 	revoked    bool
+	user       string
+	proposal   string // of an author whose proposal is accepted
 }
 
 // kept is an answer that a repetition gets.
@@ -99,6 +109,7 @@ type answer struct {
 	headers    map[string]string
 	next, prev string // where Link leads: offset=5, after={e7}, or "" for nowhere
 	reported   bool   // the body is a reported event, which counts in the quota
+	conflicts  []any  // of a refusal
 	keeps      string // under which name the answer is kept for a repetition, and counts in the quota
 }
 
@@ -138,6 +149,7 @@ func (m *model) do(r request) answer {
 	if m.plan == "free" {
 		return planRequired
 	}
+	m.caller, m.unreviewed = k.user, false
 	o, id, version, refused := route(r.method, r.path)
 	if !refused.ok() {
 		return refused
@@ -170,7 +182,7 @@ func (m *model) do(r request) answer {
 // once runs the operation, or repeats what it answered before (D57).
 func (m *model) once(o *operation, c *call) answer {
 	if c.request.once == "" || c.request.method != "POST" {
-		return m.conditional(o.act(m, c), c)
+		return m.conditional(m.act(o, c), c)
 	}
 	name, text := c.request.path+" "+c.request.once, c.request.text
 	if o.same != nil {
@@ -184,7 +196,7 @@ func (m *model) once(o *operation, c *call) answer {
 		a.replayed = true
 		return a
 	}
-	a := o.act(m, c)
+	a := m.act(o, c)
 	if a.ok() {
 		again := withoutSecret(a)
 		again.reported = false

@@ -12,7 +12,7 @@ var (
 
 	projectFields = rules{"name": name(200), "description": orNull(upTo(0, 2000)), "icon": orNull(upTo(1, 100)),
 		"color": orNull(isColor), "folder_id": orNull(isIDValue), "sort_order": isInt32, "visibility": is("private"),
-		"external_id": orNull(name(200)), "url": orNull(isWeb), "metadata": orNull(isMetadataPatch)}
+		"external_id": orNull(name(200)), "url": orNull(isWeb), "metadata": orNull(isMetadataPatch), "review": isReview}
 	sorts = oneOf("sort_order", "name", "created_at", "updated_at")
 )
 
@@ -60,6 +60,9 @@ func (m *model) createProject(c *call) answer {
 	}
 	if !free(m.projects, own["external_id"], "") {
 		return taken
+	}
+	if a := c.mayReview(nil); !a.ok() {
+		return a
 	}
 	p := m.add("p", own)
 	m.projects = append(m.projects, p)
@@ -116,6 +119,9 @@ func (m *model) changeProject(c *call) answer {
 	case !free(m.projects, in["external_id"], p.id):
 		return taken
 	}
+	if a := c.mayReview(p.own["review"]); !a.ok() {
+		return a
+	}
 	m.change("project", p, in)
 	return resource(200, p, m.show("project", p))
 }
@@ -136,6 +142,13 @@ func (m *model) deleteProject(c *call) answer {
 	if !p.matches(c.request.match) {
 		return stale
 	}
+	if p.own["review"] != nil {
+		if a := c.admin(); !a.ok() {
+			return a
+		}
+	}
+	m.removing = true
+	defer func() { m.removing = false }()
 	m.unshareResource(p.id)
 	m.emit("project.deleted", p.id, m.show("project", p))
 	m.projects = without(m.projects, p)

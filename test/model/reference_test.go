@@ -126,6 +126,9 @@ func (m *model) putProject(c *call) answer {
 	if a := inOrder(m.mayHold(c.in["folder_id"]), p.matches(c.request.match)); !a.ok() {
 		return a
 	}
+	if a := c.mayReview(p.own["review"]); !a.ok() {
+		return a
+	}
 	m.change("project", p, c.in)
 	return resource(200, p, m.show("project", p))
 }
@@ -206,6 +209,8 @@ func (m *model) purgeDocument(c *call) answer {
 		return stale
 	case !m.documents[i].deleted:
 		return taken
+	case m.asks(m.documents[i].own["project_id"]) > 0 && !c.admin().ok():
+		return forbidden
 	}
 	gone := m.documents[i].id
 	m.unshareResource(gone)

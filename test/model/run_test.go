@@ -17,7 +17,23 @@ type pair struct {
 	counts  counts
 }
 
-type counts struct{ sequences, requests int }
+type counts struct {
+	sequences, requests             int
+	accepted, undecided, unreviewed int // acceptances, those refused for the state of documents or approvals, and changes refused for a review
+}
+
+func (n *counts) add(q request, a answer) {
+	n.requests++
+	accepts := strings.HasSuffix(q.path, "/accept") && !a.replayed
+	switch {
+	case accepts && a.ok():
+		n.accepted++
+	case accepts && a.status == 409:
+		n.undecided++
+	case a.code == reviewRequired.code:
+		n.unreviewed++
+	}
+}
 
 // run is one sequence.
 type run struct {
@@ -39,6 +55,9 @@ func (p *pair) sequence(t *rapid.T) {
 	if p.change != nil {
 		p.change(r.m)
 	}
+	r.m.caller = "{u1}"
+	r.m.addKey("test", allScopes, nil)
+	r.m.caller = "{u2}"
 	r.m.addKey("test", allScopes, nil)
 	for _, e := range p.engines {
 		e.begin(plan, personal, p.now)
@@ -69,7 +88,7 @@ func (r *run) send(q request) answer {
 		group.Go(func() { got[i] = e.send(q, r.now) })
 	}
 	group.Wait()
-	r.counts.requests++
+	r.counts.add(q, want)
 	r.note("%s %s → %d %s", stamp(r.now)[11:], q, want.status, want.code)
 	for i, e := range r.engines {
 		if err := e.check(want, got[i]); err != nil {
@@ -81,6 +100,9 @@ func (r *run) send(q request) answer {
 		e.keep(q, want, got[i])
 	}
 	r.remember(q, want)
+	if want.ok() && strings.HasSuffix(q.path, "/accept") { // the answer does not name the documents that it created
+		r.send(request{as: "{secretkey1}", method: "GET", path: "/api/v1/events", query: []string{"order=desc", "limit=100"}})
+	}
 	return want
 }
 
@@ -112,7 +134,7 @@ func (r *run) remember(q request, a answer) {
 
 // subject is the address of the thing that a request at this address changes.
 func subject(path string) string {
-	for _, act := range []string{"/move", "/restore", "/content"} {
+	for _, act := range []string{"/move", "/restore", "/content", "/accept", "/approve", "/reject", "/withdraw"} {
 		path = strings.TrimSuffix(path, act)
 	}
 	thing, _, _ := strings.Cut(path, "/versions/")
@@ -157,12 +179,13 @@ func clip(s string) string {
 // final reads everything with a new key and compares it.
 func (r *run) final() {
 	r.setPlan("business")
+	r.m.caller = "{u1}"
 	k := r.m.addKey("test", allScopes, nil)
 	for _, e := range r.engines {
 		e.api.Clock.Set(r.now)
-		e.newKey(strings.Trim(strings.TrimPrefix(k.id, "{k"), "}"))
+		e.newKey(strings.Trim(strings.TrimPrefix(k.id, "{k"), "}"), "")
 	}
-	lists := []string{"/api/v1/projects", "/api/v1/folders", "/api/v1/brandings", "/api/v1/documents", "/api/v1/media", "/api/v1/shares", hooksPath, "/api/v1/api-keys", "/api/v1/events"}
+	lists := []string{"/api/v1/projects", "/api/v1/folders", "/api/v1/brandings", "/api/v1/documents", "/api/v1/media", "/api/v1/shares", hooksPath, "/api/v1/api-keys", "/api/v1/events", "/api/v1/proposals"}
 	for _, d := range r.m.documents {
 		lists = append(lists, "/api/v1/documents/"+d.id+"/versions")
 	}
@@ -181,6 +204,10 @@ func (r *run) final() {
 	}
 	for _, t := range r.m.media {
 		r.send(request{as: k.secret, method: "GET", path: "/api/v1/media/" + t.id + "/content"})
+	}
+	for _, p := range r.m.proposals {
+		r.send(request{as: k.secret, method: "GET", path: "/api/v1/proposals/" + p.id})
+		r.all("/api/v1/proposals/"+p.id+"/comments", k)
 	}
 	r.send(request{as: k.secret, method: "GET", path: "/api/v1/me"})
 }

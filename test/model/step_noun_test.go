@@ -110,7 +110,7 @@ func (r *run) stepDocument(what string) bool {
 }
 
 // texts are what documents hold: with and without an end of the last line, and with lines in common.
-var texts = []string{"", "one\n", "one", "one\ntwo\nthree\n", "one\ntwo and a half\nthree\n", "three\n\n\none\n", "# Ünï\r\n日本語\t<b>\n--- x\n+++ y"}
+var texts = []string{pages[0], pages[1], pages[3], "", "one\n", "one", "one\ntwo\nthree\n", "one\ntwo and a half\nthree\n", "three\n\n\none\n", "# Ünï\r\n日本語\t<b>\n--- x\n+++ y"}
 
 // stepVersion makes the steps about texts and their versions.
 func (r *run) stepVersion(what string) bool {
@@ -158,7 +158,8 @@ func (r *run) projectPools() map[string]func() any {
 	return map[string]func() any{"name": r.name(200), "description": r.text(0), "icon": r.text(1), "color": r.color(),
 		"folder_id": r.reference(r.m.folders, "{xf1}"), "sort_order": r.order(),
 		"visibility":  r.value("visibility", []any{"private"}, "public", nil),
-		"external_id": r.externalID(), "url": r.web(), "metadata": r.metadata()}
+		"external_id": r.externalID(), "url": r.web(), "metadata": r.metadata(),
+		"review": r.value("review", []any{nil, nil, record{"approvals": 1.0}}, record{"approvals": 0.0}, record{"approvals": 4.0}, record{"approvals": "1"}, 1.0, true)}
 }
 
 // target is the body of a move; the field is missing now and then.

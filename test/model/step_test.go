@@ -23,6 +23,7 @@ var steps = weighted(map[string]int{
 	"create key": 2, "revoke key": 1, "list keys": 1, "me": 1,
 	"create hook": 3, "change hook": 4, "delete hook": 1, "get hook": 1, "list hooks": 1, "rotate": 1, "recover": 1,
 	"list deliveries": 2, "get delivery": 1, "redeliver": 1,
+	"review": 2, "propose": 4, "change proposal": 2, "approve": 3, "take back": 1, "accept": 4, "reject": 1, "withdraw": 1, "comment": 2, "list comments": 1, "get proposal": 2, "list proposals": 1,
 	"publish": 1, "list events": 3, "get event": 1, "fates": 1, "repeat": 4, "odd": 1, "plan": 1,
 })
 
@@ -41,6 +42,11 @@ var themes = [][]string{
 	weighted(map[string]int{"create document": 6, "change document": 2, "move document": 12, "get tree": 3, "delete document": 1, "restore document": 1}),
 	weighted(map[string]int{"create document": 2, "put content": 6, "change document": 3, "list versions": 2, "get version": 1, "diff versions": 3, "restore version": 4,
 		"delete document": 1, "restore document": 1, "list documents": 1, "get document": 1, "get content": 1}),
+	weighted(map[string]int{"create project": 1, "change project": 2, "create document": 3, "put content": 2, "change document": 2, "move document": 1, "delete document": 1,
+		"restore document": 1, "purge document": 1, "propose": 10, "change proposal": 3, "approve": 6, "take back": 1, "accept": 12, "reject": 1, "withdraw": 1, "get proposal": 4,
+		"list proposals": 1, "comment": 1, "get tree": 1, "me": 1}),
+	weighted(map[string]int{"review": 5, "create document": 2, "put content": 4, "change document": 4, "move document": 3, "delete document": 2, "restore document": 2, "restore version": 2,
+		"put document": 2, "purge document": 2, "delete project": 1, "change project": 1, "propose": 10, "approve": 8, "take back": 1, "accept": 10, "change proposal": 2, "get proposal": 2}),
 }
 
 func weighted(weights map[string]int) (out []string) {
@@ -72,7 +78,7 @@ func (r *run) step() {
 		from = r.theme
 	}
 	switch what := draw(r, "what", from...); {
-	case r.stepNoun(what), r.stepBranding(what), r.stepMedium(what), r.stepShare(what), r.stepHook(what), r.stepKey(what), r.stepEvent(what):
+	case r.stepNoun(what), r.stepBranding(what), r.stepProposal(what), r.stepMedium(what), r.stepShare(what), r.stepHook(what), r.stepKey(what), r.stepEvent(what):
 	case what == "repeat":
 		r.repeat()
 	case what == "odd":

@@ -4,7 +4,7 @@ import "strings"
 
 // The bytes that a workspace stores (D105).
 
-// stored is the bytes of texts, media and unfinished uploads. What an engine keeps beside them is added when it is compared.
+// stored is the bytes of texts, proposals, media and unfinished uploads. What an engine keeps beside them is added when it is compared.
 type stored int
 
 // stored counts equal texts of a document once, and equal media each.
@@ -18,6 +18,7 @@ func (m *model) stored() (n stored) {
 			}
 		}
 	}
+	n += m.storedProposals()
 	for _, t := range m.media {
 		n += stored(len(t.bytes))
 	}

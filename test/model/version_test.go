@@ -61,7 +61,10 @@ func (t *thing) content() string { return t.versions[len(t.versions)-1].content 
 
 // keep notes the version that the document has now.
 func (t *thing) keep(content string, by *key) {
-	shown := record{"user_id": "{u1}", "key_id": by.id, "created_at": stamp(t.updated), "proposal_id": nil, "restored_version": nil}
+	shown := record{"user_id": by.user, "key_id": by.id, "created_at": stamp(t.updated), "proposal_id": nil, "restored_version": nil}
+	if by.proposal != "" {
+		shown["proposal_id"] = by.proposal
+	}
 	for _, name := range []string{"version", "title", "content_bytes", "content_sha256"} {
 		shown[name] = t.own[name]
 	}
@@ -80,6 +83,7 @@ func (m *model) rewrite(d *thing, in record, by *key) {
 		fields["version"] = d.own["version"].(float64) + 1
 	}
 	if d.deleted {
+		m.noteReview(d.own["project_id"]) // the event has only where it is now
 		set(d.own, fields)
 		d.deleted, d.deletion = false, 0
 		m.touch(d)

@@ -98,3 +98,48 @@ func Documents(s *store.Store, ws sheaf.WorkspaceID, project sheaf.ProjectID, n 
 		return tx.SaveWorkspace(w)
 	})
 }
+
+// Admin makes the user of `other`, a key of another workspace, an admin of the workspace of `key`, and returns a
+// key of all scopes for that user there. It is for the data folder or database of a program that is not running.
+func Admin(data, database, key, other string) (secret string, err error) {
+	ctx := context.Background()
+	s, err := store.Open(ctx, store.Options{Folder: data, DatabaseURL: database})
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	own, _ := sheaf.HashKey(key)
+	in, err := s.Credential(ctx, own)
+	if err != nil {
+		return "", err
+	}
+	theirs, _ := sheaf.HashKey(other)
+	of, err := s.Credential(ctx, theirs)
+	if err != nil {
+		return "", err
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	secret = sheaf.NewSecretKey(rand.Reader)
+	hash, _ := sheaf.HashKey(secret)
+	err = s.Write(ctx, func(tx *store.Tx) error {
+		ws, err := tx.LockWorkspace(in.Workspace)
+		if err != nil {
+			return err
+		}
+		ws.LastNumber++
+		err = tx.InsertMember(sheaf.Membership{Workspace: ws, User: sheaf.User{ID: of.Key.UserID}, Role: sheaf.Admin, Since: now})
+		if err != nil {
+			return err
+		}
+		k := sheaf.Key{ID: sheaf.KeyID(sheaf.NewUUID(now, rand.Reader)), Name: "admin", Prefix: sheaf.KeyHint(secret), Scopes: sheaf.AllScopes,
+			UserID: of.Key.UserID, CreatedAt: now, Number: ws.LastNumber}
+		if err := tx.InsertKey(ws.ID, k, hash); err != nil {
+			return err
+		}
+		return tx.SaveWorkspace(ws)
+	})
+	if err != nil {
+		return "", fmt.Errorf("add an admin: %w", err)
+	}
+	return secret, nil
+}

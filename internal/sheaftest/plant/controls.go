@@ -13,7 +13,7 @@ import (
 // Each harness also runs on a program with its control, and proves nothing unless it notices the
 // fault. test/planted has the faults that single tests must notice.
 func Planted() Fault {
-	all := slices.Concat(earlyAnswer, bytesLast, uncounted, oneLine, oneQueue, lazySync, noReserve, staleLog, oneTransaction)
+	all := slices.Concat(earlyAnswer, bytesLast, uncounted, oneLine, oneQueue, lazySync, noReserve, staleLog, oneTransaction, unreviewed)
 	packages := map[string]bool{}
 	for _, e := range slices.Clone(all) {
 		folder := path.Dir(e.File)
@@ -68,6 +68,8 @@ const (
 	StaleLog Control = "StaleLog"
 	// OneTransaction runs every cascade in one transaction.
 	OneTransaction Control = "OneTransaction"
+	// Unreviewed changes documents under review as any others.
+	Unreviewed Control = "Unreviewed"
 )
 
 var (
@@ -107,6 +109,8 @@ var (
 	staleLog       = Fault{{File: "internal/store/engine/checksum/frames.go", Old: `case size == 0:`, New: `case size == 0 || planted == "StaleLog":`}}
 	oneTransaction = Fault{{File: "internal/app/cascade.go", Old: `case at != chunks && n <= w.app.cascades.Whole:`,
 		New: `case at != chunks && (n <= w.app.cascades.Whole || planted == "OneTransaction"):`}}
+	unreviewed = Fault{{File: "internal/app/review.go", Old: `if w.ws.Reviewed == 0 || w.unreviewed.removing`,
+		New: `if planted == "Unreviewed" || w.ws.Reviewed == 0 || w.unreviewed.removing`}}
 )
 
 // CutNames makes the reader of bodies lose the last letter of every name. It is a fault of its

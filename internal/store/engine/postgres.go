@@ -262,7 +262,7 @@ func (e *Postgres) once(ctx context.Context, limit time.Duration, fn func(*Tx) e
 	tx := &Tx{Reader: Reader{dialect: onPostgres}}
 	settle := func(bool) {}
 	err := e.on(wait, ctx, "BEGIN", func(c *postgresConn) error {
-		tx.conn = c
+		tx.conn, c.writes = c, true
 		failpoint.Pass(failpoint.Begun)
 		if err := safely(fn, tx); err != nil {
 			c.c.Exec(ctx, "ROLLBACK")
@@ -287,10 +287,15 @@ type postgresConn struct {
 	ctx  context.Context
 	c    *pgx.Conn
 	hear func() // called when the server has answered
+
+	writes bool // in a transaction that may write
 }
 
 // query implements conn.
 func (c *postgresConn) query(sql string, args []any, each func(*Row) error) error {
+	if c.writes {
+		failpoint.Pass(failpoint.Statement)
+	}
 	rows, err := c.c.Query(c.ctx, sql, plainAll(args)...)
 	if err != nil {
 		return postgresError(err)
@@ -309,6 +314,9 @@ func (c *postgresConn) query(sql string, args []any, each func(*Row) error) erro
 
 // exec implements conn.
 func (c *postgresConn) exec(sql string, args []any) (int64, error) {
+	if c.writes {
+		failpoint.Pass(failpoint.Statement)
+	}
 	tag, err := c.c.Exec(c.ctx, sql, plainAll(args)...)
 	if err == nil {
 		c.hear()

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+
+	"sheaf.dev/internal/failpoint"
 )
 
 // bulkMost is the most rows of one statement. It limits the memory used by client and server.
@@ -24,6 +26,9 @@ func (c *postgresConn) run(b *Bulk, rows [][]any, scan func(i int, w *Row)) erro
 // runPart runs b for rows that fit into one statement: few rows one by one, more as one array per
 // column.
 func (c *postgresConn) runPart(b *Bulk, rows [][]any, scan func(i int, w *Row)) error {
+	if c.writes {
+		failpoint.Pass(failpoint.Statement)
+	}
 	if len(rows) < bulkFrom {
 		return c.runEach(b, rows, scan)
 	}

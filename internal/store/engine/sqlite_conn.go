@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"zombiezen.com/go/sqlite"
+
+	"sheaf.dev/internal/failpoint"
 )
 
 // sqliteConn implements conn with SQLite's native API.
@@ -14,6 +16,7 @@ type sqliteConn struct {
 	changed    bool  // something was written since the writer last cleared it
 	rows       int   // approximate number of rows that the transaction has written; cleared by the writer
 	bytes      int   // bytes bound to statements that write; cleared by the writer
+	writes     bool  // it is the writer's
 	leash      leash // interrupts a reader's query
 }
 
@@ -52,6 +55,9 @@ func (c *sqliteConn) close() error { return c.c.Close() }
 
 // query implements conn.
 func (c *sqliteConn) query(sql string, args []any, each func(*Row) error) error {
+	if c.writes {
+		failpoint.Pass(failpoint.Statement)
+	}
 	stmt, does, err := c.prepare(sql, args)
 	if err != nil {
 		return sqliteError(err)

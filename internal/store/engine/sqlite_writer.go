@@ -94,6 +94,7 @@ type job struct {
 // newWriter starts the writer, which runs until close.
 func newWriter(c *sqliteConn, o Options, p *checkpointer) *writer {
 	w := &writer{conn: c, options: o, checkpoints: p, queue: newQueue(), span: groupSpan, done: make(chan struct{})}
+	c.writes = true
 	w.pollCommits()
 	go w.run()
 	return w
