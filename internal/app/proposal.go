@@ -32,9 +32,15 @@ func (a *App) OpenProposals(ctx context.Context, c Caller, most int) (int64, err
 // longer kept is a CONFLICT. The plan must include proposals (PLAN_REQUIRED), and limits the open
 // ones (PROPOSAL_LIMIT_REACHED). The quota must have room for the texts (QUOTA_REACHED).
 func (a *App) CreateProposal(ctx context.Context, c Caller, in sheaf.ProposalChange) (sheaf.Proposal, error) {
+	return createProposal(ctx, a, c, scope(sheaf.ProposalsWrite), in, nil)
+}
+
+// createProposal is CreateProposal for a caller who needs more scopes. If `known` is not nil, it has the
+// fields that the author of each change saw; nil: those of the present.
+func createProposal(ctx context.Context, a *App, c Caller, needs need, in sheaf.ProposalChange, known []*sheaf.ProposalBase) (sheaf.Proposal, error) {
 	fault := firstError(in.CheckNew(), checkProposedFields(in.Changes.Value))
 	texts := proposedTexts(in.Changes.Value, fault)
-	return write(ctx, a, c, scope(sheaf.ProposalsWrite), fault, func(w *work) (sheaf.Proposal, error) {
+	return write(ctx, a, c, needs, fault, func(w *work) (sheaf.Proposal, error) {
 		p := in.Apply(sheaf.Proposal{State: sheaf.ProposalOpen, User: w.caller.User, Revision: 1})
 		if key := w.caller.Key.ID; key != "" {
 			p.Key = &key
@@ -42,6 +48,11 @@ func (a *App) CreateProposal(ctx context.Context, c Caller, in sheaf.ProposalCha
 		var err error
 		if p.Changes, err = w.proposed(in.Changes.Value, texts); err != nil {
 			return p, err
+		}
+		for i, base := range known {
+			if b := p.Changes[i].Base; b != nil && base != nil {
+				b.Title, b.Description, b.ExternalID, b.URL, b.Metadata = base.Title, base.Description, base.ExternalID, base.URL, base.Metadata
+			}
 		}
 		if err := w.oneMoreProposal(); err != nil {
 			return p, err
@@ -115,7 +126,7 @@ func (w *work) proposed(in []sheaf.ProposedChange, texts []store.Text) ([]sheaf.
 	room := maxBelow
 	for i := range changes {
 		c := &changes[i]
-		if err := w.proposedChange(c, &room); err != nil {
+		if err := w.proposedChange(c, changes[:i], &room); err != nil {
 			return nil, sheaf.AtChange(i, err)
 		}
 		if c.Document.Content.Set {
@@ -126,12 +137,12 @@ func (w *work) proposed(in []sheaf.ProposedChange, texts []store.Text) ([]sheaf.
 }
 
 // proposedChange checks that the caller sees what the change names, and sets its base. `room` is
-// the number of further documents that may be below deleted ones.
-func (w *work) proposedChange(c *sheaf.ProposedChange, room *int) error {
+// the number of further documents that may be below deleted ones. `earlier` are the changes before it.
+func (w *work) proposedChange(c *sheaf.ProposedChange, earlier []sheaf.ProposedChange, room *int) error {
 	var d *sheaf.Document
 	if c.DocumentID != "" {
 		find := w.Document
-		if c.Op == sheaf.ProposeRestore {
+		if c.Op == sheaf.ProposeRestore || restores(earlier, c.DocumentID) {
 			find = w.AnyDocument
 		}
 		found, err := find(w.ws.ID, c.DocumentID)
@@ -140,7 +151,7 @@ func (w *work) proposedChange(c *sheaf.ProposedChange, room *int) error {
 		}
 		d = &found
 	}
-	if err := w.proposedPlace(c); err != nil {
+	if err := w.proposedPlace(c, earlier); err != nil {
 		return err
 	}
 	if c.Op == sheaf.ProposeEdit || c.Op == sheaf.ProposeCreate {
@@ -161,8 +172,8 @@ func (w *work) proposedChange(c *sheaf.ProposedChange, room *int) error {
 	if err != nil {
 		return err
 	}
-	c.Base = &sheaf.ProposalBase{Title: v.Title, ContentSHA256: v.ContentSHA256, Description: d.Description, ExternalID: d.ExternalID,
-		URL: d.URL, Metadata: d.Metadata, Revision: d.Revision}
+	c.Base = sheaf.BaseOf(*d)
+	c.Base.Title, c.Base.ContentSHA256 = v.Title, v.ContentSHA256
 	if c.Op != sheaf.ProposeDelete {
 		return nil
 	}
@@ -177,8 +188,14 @@ func (w *work) proposedChange(c *sheaf.ProposedChange, room *int) error {
 	return nil
 }
 
+// restores reports whether one of the changes restores the document. A later change of the same proposal
+// may then name it.
+func restores(changes []sheaf.ProposedChange, id sheaf.DocumentID) bool {
+	return slices.ContainsFunc(changes, func(c sheaf.ProposedChange) bool { return c.Op == sheaf.ProposeRestore && c.DocumentID == id })
+}
+
 // proposedPlace returns NotFound unless the caller sees the project and the documents of a place.
-func (w *work) proposedPlace(c *sheaf.ProposedChange) error {
+func (w *work) proposedPlace(c *sheaf.ProposedChange, earlier []sheaf.ProposedChange) error {
 	t := placesOf(c)
 	for _, id := range t.Projects {
 		if _, err := w.Project(w.ws.ID, id); err != nil {
@@ -186,7 +203,11 @@ func (w *work) proposedPlace(c *sheaf.ProposedChange) error {
 		}
 	}
 	for _, id := range t.Documents {
-		if _, err := w.Document(w.ws.ID, id); err != nil {
+		find := w.Document
+		if restores(earlier, id) {
+			find = w.AnyDocument
+		}
+		if _, err := find(w.ws.ID, id); err != nil {
 			return err
 		}
 	}
@@ -350,10 +371,13 @@ func (a *App) RejectProposal(ctx context.Context, c Caller, id sheaf.ProposalID,
 
 // decide ends a proposal.
 func (w *work) decide(before sheaf.Proposal, state sheaf.ProposalState, t sheaf.EventType, note *string) (sheaf.Proposal, error) {
-	p := before
+	return w.saveProposal(t, before, w.decided(before, state, note))
+}
+
+func (w *work) decided(p sheaf.Proposal, state sheaf.ProposalState, note *string) sheaf.Proposal {
 	p.State, p.Note, p.DecidedAt, p.DecidedBy = state, note, &w.now, &w.caller.User
 	p.Revision++
-	return w.saveProposal(t, before, p)
+	return p
 }
 
 // ApproveProposal records that the caller approves the proposal as it is. The author may not approve

@@ -85,15 +85,18 @@ func (w *work) accept(id sheaf.ProposalID, match sheaf.Match, m mergePlan, at st
 			return before, errHeavy
 		}
 	}
-	p, err := w.decide(before, sheaf.ProposalStateAccepted, sheaf.ProposalAccepted, nil)
-	if err != nil {
-		return before, err
-	}
+	p := w.decided(before, sheaf.ProposalStateAccepted, nil)
+	p.UpdatedAt = w.updatedAt(before.UpdatedAt)
+	w.emit(sheaf.ProposalAccepted, string(p.ID), &p)
 	w.writer = &sheaf.Author{User: p.User, Proposal: p.ID}
 	if p.Key != nil {
 		w.writer.Key = *p.Key
 	}
-	if err := w.perform(b, m); err != nil {
+	p.Changes = slices.Clone(p.Changes)
+	if err := w.perform(b, m, p.Changes); err != nil {
+		return p, err
+	}
+	if err := w.UpdateProposal(w.ws.ID, p); err != nil {
 		return p, err
 	}
 	return p, w.approved(before)
@@ -129,17 +132,22 @@ func (w *work) unchanged(p sheaf.Proposal, m mergePlan) error {
 	return nil
 }
 
-// perform makes the operations of a proposal. It skips a change whose document is as proposed already.
-func (w *work) perform(b batch, m mergePlan) error {
+// perform makes the operations of a proposal, and notes in the changes what each of them did. It skips a
+// change whose document is as proposed already.
+func (w *work) perform(b batch, m mergePlan, changes []sheaf.ProposedChange) error {
 	made := make([]sheaf.BatchResult, 0, len(b.operations))
 	left := room{deleted: w.app.cascades.Whole, moved: int64(w.app.cascades.Moved)}
 	for i, o := range b.operations {
 		r := sheaf.BatchResult{ID: o.ID}
 		if !m.steps[i].skip && (o.Action != sheaf.BatchUpdate || !o.Document.Empty()) {
-			var err error
-			if r, err = w.operation(o, b.texts[i], made, &left, heavy); err != nil {
+			done, err := w.beforeChange(&changes[i])
+			if err == nil {
+				r, err = w.operation(o, b.texts[i], made, &left, heavy)
+			}
+			if err != nil {
 				return sheaf.AtChange(i, err)
 			}
+			noteDone(done, &changes[i], r)
 		}
 		made = append(made, r)
 		if err := w.flush(); err != nil {

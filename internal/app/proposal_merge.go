@@ -28,8 +28,8 @@ type step struct {
 	skip    bool // the document is as proposed already
 	change  sheaf.DocumentChange
 	text    store.Text
-	present *sheaf.DocumentText // of an edit
-	merged  *string             // text of the document afterwards; nil: it does not change
+	present *string // text of the document now, of an edit
+	merged  *string // text of the document afterwards; nil: it does not change
 }
 
 // Bounds of a proposal whose documents have changed since, in bytes.
@@ -114,7 +114,7 @@ func (m *mergePlan) plan(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Proposal
 		return err
 	}
 	m.seen[d.ID] = seenRevision(d)
-	gone := d.Deleted != nil
+	gone := d.Deleted != nil && (c.Op == sheaf.ProposeRestore || !restores(p.Changes[:i], d.ID))
 	switch {
 	case c.Op == sheaf.ProposeDelete && gone || c.Op == sheaf.ProposeRestore && !gone:
 		s.skip = true
@@ -256,11 +256,11 @@ func (m *mergePlan) mergeContent(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.
 		s.change.Content = sheaf.Some(proposed)
 		return nil
 	}
-	present, err := r.DocumentText(ws, c.DocumentID)
+	present, err := r.Version(ws, c.DocumentID, d.Version) // a deleted document that is restored first has a text too
 	if err != nil {
 		return err
 	}
-	s.present = &present
+	s.present = &present.Content
 	base := present.Content
 	if d.ContentSHA256 != c.Base.ContentSHA256 {
 		if base, err = r.ProposalText(ws, p.ID, c.Base.ContentSHA256); err != nil {

@@ -97,10 +97,7 @@ func (a *App) PreviewChange(ctx context.Context, c Caller, id sheaf.ProposalID, 
 		}
 		s := m.steps[index]
 		v.Conflicts = m.conflicts
-		if s.present != nil {
-			v.Present = &s.present.Content
-		}
-		v.Merged = s.merged
+		v.Present, v.Merged = s.present, s.merged
 		if s.merged == nil && v.Base != nil && v.Present != nil {
 			v.Draft = draftOf(*v.Base, *v.Present, *v.Proposed, v.Conflicts)
 		}

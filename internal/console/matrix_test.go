@@ -122,6 +122,7 @@ POST /w/{workspace}/proposals/{id}/take-back: proposals:approve editor
 POST /w/{workspace}/proposals/{id}/accept: proposals:approve editor
 POST /w/{workspace}/proposals/{id}/reject: proposals:approve editor
 POST /w/{workspace}/proposals/{id}/withdraw: proposals:write member
+POST /w/{workspace}/proposals/{id}/revert: proposals:write member
 POST /w/{workspace}/proposals/{id}/comments: proposals:write member
 GET /w/{workspace}/proposals/{id}/comments/{n}/edit: proposals:write member
 POST /w/{workspace}/proposals/{id}/comments/{n}: proposals:write member

@@ -255,6 +255,20 @@ func (c *Console) takeBackApproval(v *visit) error {
 	})
 }
 
+// revertProposal answers POST /w/{workspace}/proposals/{id}/revert: it makes a new proposal that undoes an
+// accepted one.
+func (c *Console) revertProposal(v *visit) error {
+	id, err := id[sheaf.ProposalID](v, "proposal")
+	if err != nil {
+		return err
+	}
+	p, err := c.app.RevertProposal(v.r.Context(), v.caller, id)
+	if err != nil {
+		return v.proposalAgain(id, err, commentForm{})
+	}
+	return v.done(v.at("proposals", string(p.ID)) + "?saved")
+}
+
 // rejectProposal answers POST /w/{workspace}/proposals/{id}/reject, with an optional note.
 func (c *Console) rejectProposal(v *visit) error {
 	var note *string

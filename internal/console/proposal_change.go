@@ -104,18 +104,24 @@ func (v *visit) renderChange(preview app.ProposalPreview, title string) (out []r
 
 // documentOf returns the title and the address of the document that a change is about.
 func (v *visit) documentOf(c *sheaf.ProposedChange) (title, link string, err error) {
-	if c.DocumentID == "" {
+	ctx, a, id := v.r.Context(), v.console.app, c.DocumentID
+	if id == "" && c.Done != nil {
+		id = c.Done.DocumentID
+	}
+	if id == "" {
 		return c.Document.Title.Value, "", nil
 	}
-	ctx, a := v.r.Context(), v.console.app
-	d, err := a.Document(ctx, v.caller, c.DocumentID)
+	d, err := a.Document(ctx, v.caller, id)
 	if err == nil {
 		return d.Title, v.at("documents", string(d.ID)), nil
 	}
 	if sheaf.KindOf(err) != sheaf.NotFound {
 		return "", "", err
 	}
-	if c.Base != nil {
+	switch {
+	case c.Op == sheaf.ProposeCreate:
+		return c.Document.Title.Value, "", nil
+	case c.Base != nil:
 		return c.Base.Title, "", nil
 	}
 	t, err := a.TrashedDocument(ctx, v.caller, c.DocumentID)

@@ -102,6 +102,25 @@ func TestProposal_FromSuggestionToAcceptance(t *testing.T) {
 	if got := d.send(d.owner, proposal+"/reject", url.Values{"revision": {"3"}}); got.Code != http.StatusConflict {
 		t.Errorf("a second decision: %d", got.Code)
 	}
+
+	// The revert is a new proposal of the person who pressed the button. Accepting it undoes the edit.
+	d.wantIn(read(d.member, proposal), true, proposal+"/revert")
+	undo := d.send(d.member, proposal+"/revert", url.Values{})
+	revert, made := strings.CutPrefix(strings.TrimSuffix(undo.Header().Get("Location"), "?saved"), "/w/"+string(d.caller.Workspace)+"/")
+	if !made || revert == proposal {
+		t.Fatalf("undo: %d %s", undo.Code, undo.Body)
+	}
+	d.wantIn(read(d.owner, revert), true, "Revert “Say which button”", "<bdi>Bob</bdi> proposed", "<del>- Press the green button.", "Undoes proposal ")
+	d.wantIn(read(d.owner, revert), false, "/revert")
+	if got := d.send(d.owner, revert+"/accept", url.Values{"revision": {"1"}}); got.Code != http.StatusSeeOther {
+		t.Fatalf("accepting the revert: %d %s", got.Code, got.Body)
+	}
+	d.wantIn(read(d.member, document), false, "Press the green button.")
+	again := d.send(d.member, proposal+"/revert", url.Values{})
+	if again.Code != http.StatusConflict {
+		t.Errorf("undone twice: %d", again.Code)
+	}
+	d.wantIn(again.Body.String(), true, "Nothing is left to undo")
 	d.wantIn(read(d.owner, "activity"), true, "commented on the proposal", "accepted the proposal")
 }
 

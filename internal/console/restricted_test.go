@@ -221,6 +221,7 @@ POST /w/{workspace}/proposals/{id}/take-back: 400 outside
 POST /w/{workspace}/proposals/{id}/accept: 400 outside
 POST /w/{workspace}/proposals/{id}/reject: 400 outside
 POST /w/{workspace}/proposals/{id}/withdraw: 400 outside
+POST /w/{workspace}/proposals/{id}/revert: 409 outside
 POST /w/{workspace}/proposals/{id}/comments: 400 outside
 GET /w/{workspace}/proposals/{id}/comments/{n}/edit: 403 outside
 POST /w/{workspace}/proposals/{id}/comments/{n}: 403 outside

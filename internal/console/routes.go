@@ -135,6 +135,7 @@ func (c *Console) allRoutes() []route {
 		post("/w/{workspace}/proposals/{id}/accept", proposalsApprove, c.acceptProposal),
 		post("/w/{workspace}/proposals/{id}/reject", proposalsApprove, c.rejectProposal),
 		post("/w/{workspace}/proposals/{id}/withdraw", proposalsWrite, c.withdrawProposal),
+		post("/w/{workspace}/proposals/{id}/revert", proposalsWrite, c.revertProposal),
 		post("/w/{workspace}/proposals/{id}/comments", proposalsWrite, c.addComment, resumable),
 		get("/w/{workspace}/proposals/{id}/comments/{n}/edit", proposalsWrite, c.editComment),
 		post("/w/{workspace}/proposals/{id}/comments/{n}", proposalsWrite, c.updateComment, resumable),

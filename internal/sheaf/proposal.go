@@ -149,6 +149,32 @@ type ProposedChange struct {
 	ContentBytes  int64         `json:"content_bytes,omitempty"` // of the proposed text
 	ContentSHA256 string        `json:"content_sha256,omitempty"`
 	Base          *ProposalBase `json:"base,omitempty"` // of an edit or a deletion
+
+	// Done is what accepting the proposal did. It is nil before that, and if nothing was left to do.
+	Done *ProposalDone `json:"done,omitempty"`
+}
+
+// ProposalDone is what accepting a change did. A revert of the proposal undoes it.
+type ProposalDone struct {
+	DocumentID DocumentID     `json:"document_id,omitempty"` // of a document that was created
+	Version    int64          `json:"version,omitempty"`     // of an edited document afterwards
+	Was        *ProposalBase  `json:"was,omitempty"`         // an edited document before
+	Is         *ProposalBase  `json:"is,omitempty"`          // an edited document afterwards
+	From       *DocumentPlace `json:"from,omitempty"`        // of a document that was moved
+}
+
+// DocumentPlace is where a document is: its project, the document above it, and its neighbours there.
+type DocumentPlace struct {
+	ProjectID *ProjectID  `json:"project_id,omitempty"`
+	ParentID  *DocumentID `json:"parent_id,omitempty"`
+	AfterID   DocumentID  `json:"after_id,omitempty"`  // the neighbour before it; empty: it is the first
+	BeforeID  DocumentID  `json:"before_id,omitempty"` // the neighbour after it; empty: it is the last
+}
+
+// BaseOf returns a document as a base. The base has no documents below it.
+func BaseOf(d Document) *ProposalBase {
+	return &ProposalBase{Title: d.Title, ContentSHA256: d.ContentSHA256, Description: d.Description, ExternalID: d.ExternalID,
+		URL: d.URL, Metadata: d.Metadata, Revision: d.Revision}
 }
 
 // ProposalBase is a document as the author of a proposal saw it. Title and text are those of the
@@ -272,6 +298,20 @@ func (c *ProposedChange) checkStored() error {
 	if c.Document.Content.Given() {
 		hashes = append(hashes, c.ContentSHA256)
 	}
+	if d := c.Done; d != nil {
+		ids = append(ids, string(d.DocumentID))
+		for _, b := range []*ProposalBase{d.Was, d.Is} {
+			if b != nil {
+				hashes = append(hashes, b.ContentSHA256)
+			}
+		}
+		if p := d.From; p != nil {
+			ids = append(ids, string(valueOf(p.ProjectID)), string(valueOf(p.ParentID)), string(p.AfterID), string(p.BeforeID))
+		}
+		if (d.Was == nil) != (d.Is == nil) || c.Op == ProposeEdit && d.Was == nil || c.Op == ProposeMove && d.From == nil || c.Op == ProposeCreate && d.DocumentID == "" {
+			return InvalidField("done", "done lacks what accepting a change of this op did: copy the array that sheaf export wrote")
+		}
+	}
 	for _, id := range ids {
 		_, made := ParseMadeBy(id)
 		if parsed, ok := ParseUUID(id); id != "" && !made && (!ok || parsed != id) {
@@ -284,6 +324,13 @@ func (c *ProposedChange) checkStored() error {
 		}
 	}
 	return nil
+}
+
+func valueOf[T ~string](id *T) T {
+	if id == nil {
+		return ""
+	}
+	return *id
 }
 
 // TextHashes returns the hashes of the texts that a proposal with these changes has, without that of the
