@@ -110,8 +110,10 @@ func (v *visit) showDocument(id sheaf.DocumentID, raw string) error {
 	data.Titled = !left && titled(text, d.Title)
 	l := layout{Title: d.Title, Description: described(d.Description, text.Opening()), URL: v.share.URL, Listed: v.listed(), Brand: v.brandOf(d.Branding),
 		Icon: v.iconOf(d.Project, d.Branding), Picture: v.pictureOf(d.Branding, d.ID, text)}
+	l.For = v.alternates(v.home())
 	if d.Project != nil {
 		l.Home, l.Project, l.URL = v.home(), d.Project.Name, v.share.URL+"/"+string(d.ID)
+		l.For = v.alternates(v.documentAddress(d.ID))
 		v.place(&data, d)
 		l.Tree = data.Tree
 	}

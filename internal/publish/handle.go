@@ -24,7 +24,8 @@ type visit struct {
 type route struct {
 	method, path string
 	do           func(*visit) error
-	counts       bool // a request for it counts as a view of the share
+	counts       bool   // a request for it counts as a view of the share
+	twin         *route // for an address that ends in .md; nil: it has none
 }
 
 // allRoutes returns all routes. A password is posted to the page that asked for it.
@@ -35,7 +36,10 @@ func (p *Publisher) allRoutes() []route {
 		{path: "/s/{token}/raw", do: (*visit).rawFront},
 		{path: "/s/{token}/search", do: (*visit).search},
 		{path: "/s/{token}/logo", do: (*visit).logo},
-		{path: "/s/{token}/{document}", do: (*visit).document, counts: true},
+		{path: "/s/{token}/index.md", do: (*visit).twinFront},
+		{path: "/s/{token}/llms.txt", do: (*visit).llms},
+		{path: "/s/{token}/sitemap.xml", do: (*visit).sitemap},
+		{path: "/s/{token}/{document}", do: (*visit).document, counts: true, twin: &route{do: (*visit).twin}},
 		{path: "/s/{token}/{document}/raw", do: (*visit).raw},
 		{path: "/s/{token}/{document}/media/{medium}", do: (*visit).medium},
 	} {
@@ -77,6 +81,9 @@ func (v *visit) serve() error {
 	}
 	if !v.unlocked() {
 		return v.askForPassword()
+	}
+	if route.twin != nil && strings.HasSuffix(v.r.PathValue("document"), twinEnd) {
+		route = route.twin
 	}
 	return v.show(route)
 }
@@ -136,11 +143,17 @@ type answer struct {
 	kind  string // Content-Type
 	etag  string
 	brand pageBrand // branding of a page
+	of    string    // address of the page that shows the same to people; empty: it is no twin
 }
 
 // keep sends a page and caches it. It stays the same until something in the workspace changes.
 func (v *visit) keep(body []byte, kind string, l pageBrand) error {
-	a := &answer{body: body, kind: kind, etag: tagOf(body), brand: l}
+	return v.keepAnswer(&answer{body: body, kind: kind, brand: l})
+}
+
+// keepAnswer is keep for any answer. It sets the entity tag.
+func (v *visit) keepAnswer(a *answer) error {
+	a.etag = tagOf(a.body)
 	v.publisher.cache.keep(v.cacheKey(), a)
 	return v.send(a)
 }
@@ -150,6 +163,9 @@ func (v *visit) keep(body []byte, kind string, l pageBrand) error {
 func (v *visit) send(a *answer) error {
 	h := v.Header()
 	h.Set("Content-Security-Policy", a.brand.policy(v.publisher.policy))
+	if a.of != "" {
+		h.Set("Link", "<"+a.of+`>; rel="canonical"`)
+	}
 	if v.share.PasswordHash == "" {
 		h.Set("Cache-Control", "private, no-cache")
 		h.Set("ETag", a.etag)

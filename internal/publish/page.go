@@ -41,6 +41,7 @@ type layout struct {
 	Tree        []*navItem // pages of the project, if the page shows them
 	Icon        string     // address of the icon; empty: there is none
 	Picture     picture    // of link previews
+	For         alternates // for programs
 	Brand       pageBrand
 	Data        any // data of the page
 }

@@ -88,7 +88,7 @@ func (v *visit) project(id sheaf.ProjectID, home string) error {
 		Pages: pagesOf(n, documentsPerPage, p.Documents.Total, func(page int) string { return fmt.Sprintf("%s?page=%d", home, page) })}
 	l := layout{Title: p.Name, Description: described(p.Description, ""), URL: v.share.URL + strings.TrimPrefix(home, v.home()), Listed: v.listed(),
 		Home: v.home(), Project: p.Name, Brand: v.brandOf(p.Branding),
-		Icon: v.iconOf(&p.Project, p.Branding), Picture: v.pictureOf(p.Branding, "", nil)}
+		Icon: v.iconOf(&p.Project, p.Branding), Picture: v.pictureOf(p.Branding, "", nil), For: v.alternates(pageAddress(home, n))}
 	if p.Site != nil {
 		l.Project, l.Tree, data.Crumbs = p.Site.Top.Name, v.siteNavigation(p.Site, id, string(id)), v.crumbs(p.Site, p.Site.Path)
 		if data.Pages == (pager{}) {

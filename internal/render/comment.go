@@ -45,8 +45,8 @@ func (m *meter) inlineComment(block text.Reader) ast.Node {
 	if m.paragraph.openComment {
 		return nil
 	}
-	line, _ := block.PeekLine()
-	length := commentLength(line)
+	line, segment := block.PeekLine()
+	start, length := segment.Start, commentLength(line)
 	for m.spend(len(line), 0); length == 0; m.spend(inlineSteps+len(line), 0) {
 		block.AdvanceLine()
 		if line, _ = block.PeekLine(); line == nil {
@@ -58,6 +58,8 @@ func (m *meter) inlineComment(block text.Reader) ast.Node {
 		}
 	}
 	block.Advance(length)
+	_, end := block.Position()
+	m.noteComment(start+len(commentStart), end.Start-len(commentStop))
 	node := &commentNode{}
 	m.inline(node)
 	return node
@@ -104,6 +106,13 @@ func (comments) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast.Nod
 	if length > 0 && !util.IsBlank(line[start+length:]) || length == 0 && segment.Start > m.lastComment {
 		return nil, parser.NoChildren
 	}
+	// A tab may stand for several spaces of the line: they are its padding.
+	from := segment.Start + start - segment.Padding + len(commentStart)
+	if length > 0 {
+		m.noteComment(from, from+length-len(commentStart)-len(commentStop))
+	} else {
+		m.noteComment(from, lastOf(segment, line))
+	}
 	return &commentBlock{ended: length > 0}, parser.NoChildren
 }
 
@@ -113,19 +122,27 @@ func (comments) Continue(node ast.Node, reader text.Reader, pc parser.Context) p
 	if c.ended {
 		return parser.Close
 	}
-	line, _ := reader.PeekLine()
-	meterOf(pc).spend(len(line), 0)
+	m := meterOf(pc)
+	line, segment := reader.PeekLine()
+	m.spend(len(line), 0)
 	end := bytes.Index(line, commentStop)
 	if end < 0 {
+		m.noteComment(segment.Start, lastOf(segment, line))
 		return parser.Continue | parser.NoChildren
 	}
 	c.ended = true
+	m.noteComment(segment.Start, segment.Start+end-segment.Padding)
 	end += len(commentStop)
 	if util.IsBlank(line[end:]) {
 		return parser.Continue | parser.NoChildren
 	}
 	reader.Advance(end + util.TrimLeftSpaceLength(line[end:]))
 	return parser.Close
+}
+
+// lastOf returns the position after the last character of a line, before its line break.
+func lastOf(segment text.Segment, line []byte) int {
+	return segment.Stop - (len(line) - len(bytes.TrimRight(line, "\n")))
 }
 
 // Close implements [parser.BlockParser].

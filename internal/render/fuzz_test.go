@@ -6,7 +6,7 @@ import (
 )
 
 // FuzzRender renders any input. The page is harmless for every reader, the parser does not panic,
-// and the cost is within the budget.
+// and the cost is within the budget. Its Markdown is as harmless.
 func FuzzRender(f *testing.F) {
 	for _, v := range vectors(f, "http://127.0.0.1:1") {
 		f.Add(v.text)
@@ -30,6 +30,11 @@ func FuzzRender(f *testing.F) {
 			if err := harmless(p.HTML(refs)); err != nil {
 				t.Errorf("%v in\n%s", err, p.HTML(refs))
 			}
+		}
+		// The Markdown for a reader who sees nothing else leads nowhere either.
+		markdown := string(p.Markdown(text, unknown))
+		if again, _ := r.render(markdown); !p.Plain() && len(again.Documents())+len(again.Media()) > 0 {
+			t.Errorf("%q becomes %q, which has links to %v %v", text, markdown, again.Documents(), again.Media())
 		}
 	})
 }

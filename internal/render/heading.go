@@ -93,6 +93,7 @@ func (s self) append(out, html []byte) []byte {
 func (w *writer) title(n *ast.Heading) {
 	if w.headingStart == 0 && n.Level == 1 && onlyWords(n) {
 		w.titleEnd = len(w.out)
+		w.meter.noteTitle(n, w.source)
 	}
 }
 

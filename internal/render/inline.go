@@ -142,6 +142,8 @@ func (l links) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.
 	if node != nil && line[0] != ']' {
 		m.paragraph.brackets = append(m.paragraph.brackets, openBracket{segment.Start, index, m.paragraph.nodes, pc.LastDelimiter()})
 		m.require(len(m.paragraph.brackets) <= maxBrackets)
+	} else if node != nil {
+		m.noteLink(node, block, segment.Start)
 	}
 	return node
 }

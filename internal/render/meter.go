@@ -58,6 +58,7 @@ type meter struct {
 	foldLine       ast.Node // the last paragraph that begins with <details> or </details>
 	callouts       map[*ast.Blockquote]callout
 	paragraph      paragraph
+	source         source
 }
 
 // paragraph is the state of the paragraph that is being read.

@@ -16,6 +16,7 @@ type Page struct {
 	opening  string
 	selves   []self // in the order of the page
 	titleEnd int    // end of the heading with which the page begins; 0 if it is no title
+	source   source
 }
 
 // A mark is a reference to a document or a medium: the bytes of the page that an address replaces.
@@ -146,5 +147,5 @@ func (p *Page) Plain() bool { return p.plain }
 
 // size returns about how many bytes the page takes.
 func (p *Page) size() int {
-	return cap(p.html) + 160*len(p.marks) + 256*len(p.headings) + len(p.opening) + 24*len(p.selves)
+	return cap(p.html) + 160*len(p.marks) + 256*len(p.headings) + len(p.opening) + 24*len(p.selves) + linkBytes*len(p.source.links) + 16*len(p.source.comments)
 }

@@ -105,7 +105,9 @@ func (d definitions) Transform(node *ast.Paragraph, reader text.Reader, pc parse
 	}
 	length := lines.At(lines.Len()-1).Stop - lines.At(0).Start
 	meterOf(pc).spend(blockSteps+2*length+3*found*lines.Len(), found*blockBytes)
+	parent, before := node.Parent(), node.PreviousSibling()
 	d.ParagraphTransformer.Transform(node, reader, pc)
+	meterOf(pc).noteDefinitions(parent, before, reader.Source())
 }
 
 // tables reads tables. goldmark creates all cells of a table at once, including those missing from

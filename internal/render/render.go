@@ -103,6 +103,12 @@ func (r *Renderer) Page(await Await, text string) (*Page, error) {
 	return p, nil
 }
 
+// Turn blocks until the caller may do other work for readers that takes `cost` nanoseconds of a processor,
+// as rendering a text does. done ends the turn. The caller must not ask for a page meanwhile.
+func (r *Renderer) Turn(await Await, cost int64) (done func(), err error) {
+	return await(r.turns, cost, 0)
+}
+
 // render renders a text and returns its cost.
 func (r *Renderer) render(text string) (*Page, cost) {
 	text = clean(text)

@@ -39,7 +39,7 @@ const maxOutput = 8 << 20
 
 // page returns the finished page.
 func (w *writer) page() *Page {
-	return &Page{html: w.out, marks: w.marks, headings: w.headings, opening: w.opening, selves: w.selves, titleEnd: w.titleEnd}
+	return &Page{html: w.out, marks: w.marks, headings: w.headings, opening: w.opening, selves: w.selves, titleEnd: w.titleEnd, source: w.meter.source}
 }
 
 // tags writes markup of this package, unescaped.

@@ -179,6 +179,7 @@ func TestPlans_Trees(t *testing.T) {
 		"shares below":       {countSharesBelow, "shares_of (ws=? AND resource_id=?)", []any{1, id, 3, 10}},
 		"shared folders":     {selectSharedFolders, "shares_of (ws=? AND resource_id=?)", []any{1, id, 3, 10}},
 		"shares above":       {isSharedAbove, "shares_of (ws=? AND resource_id=?)", []any{1, id, 3, time.UnixMilli(1)}},
+		"descriptions":       {selectDescriptions.SQLite, "documents_in_project (ws=? AND project_id=?)", []any{1, id}},
 		"a link":             {documentsBelow.SQLite, "sqlite_autoindex_documents_1 (id=? AND ws=?)", []any{1, id, id}},
 	} {
 		plan := explained(t, s, "EXPLAIN QUERY PLAN "+test.sql, test.args)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"time"
 
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store/engine"
@@ -69,6 +70,84 @@ func (r *Reader) DocumentTrees(ws sheaf.WorkspaceID, projects []sheaf.ProjectID)
 		trees[i] = sheaf.ReadingOrder(trees[i])
 	}
 	return trees, err
+}
+
+// Brief is what a list of all pages of a share has of a project or a document.
+type Brief struct {
+	ID, Title   string
+	Description string // its first BriefText characters; empty for none
+	UpdatedAt   time.Time
+	Documents   int64 // of a project
+}
+
+// BriefText is the number of characters of a description in a Brief.
+const BriefText = 300
+
+const briefText = `SUBSTR(COALESCE(description, ''), 1, 300)`
+
+func scanBrief(r *row) Brief {
+	return Brief{ID: readID[string](r), Title: r.Text(), Description: r.Text(), UpdatedAt: r.Time(), Documents: r.Int()}
+}
+
+// FoldersIn returns the first `most` folders directly in a folder, in their order.
+func (r *Reader) FoldersIn(ws sheaf.WorkspaceID, parent sheaf.FolderID, most int) ([]sheaf.Folder, error) {
+	l := listing{columns: FolderColumns, table: "folders" + r.dialect().By("folders_in_parent"), order: projectOrder(sheaf.ByOrder)}
+	l.where.And("ws = ?", ws)
+	l.where.And("parent_id = ?", parent)
+	return all(r, l.text(false), ScanFolder, append(l.where.Args, most, 0)...)
+}
+
+// BriefProjects returns the first `most` projects directly in a folder, in their order.
+func (r *Reader) BriefProjects(ws sheaf.WorkspaceID, folder sheaf.FolderID, most int) ([]Brief, error) {
+	l := listing{columns: "id, name, " + briefText + ", updated_at, document_count", order: projectOrder(sheaf.ByOrder),
+		table: "projects" + r.dialect().By("projects_in_folder")}
+	l.where.And("ws = ?", ws)
+	l.where.And("folder_id = ?", folder)
+	return all(r, l.text(false), scanBrief, append(l.where.Args, most, 0)...)
+}
+
+// RecentDocuments returns `most` documents of a project, those that were changed last first.
+func (r *Reader) RecentDocuments(ws sheaf.WorkspaceID, project sheaf.ProjectID, most int) ([]Brief, error) {
+	l := listing{columns: "id, title, " + briefText + ", updated_at, CAST(0 AS BIGINT)", order: []string{"updated_at", "number"},
+		table: "documents" + r.dialect().By("documents_in_project")}
+	l.where.And("ws = ?", ws)
+	l.where.And("project_id = ?", project)
+	l.where.And("deleted_at IS NULL")
+	return all(r, l.text(true), scanBrief, append(l.where.Args, most, 0)...)
+}
+
+var selectDescriptions = engine.NewBulk(`
+SELECT id, `+briefText+`
+FROM documents
+WHERE ws = {workspace} AND project_id = {wanted} AND deleted_at IS NULL AND description IS NOT NULL`, "", "workspace int", "wanted id")
+
+// BriefDescriptions returns the first BriefText characters of the descriptions of all documents of the
+// projects that have one.
+func (r *Reader) BriefDescriptions(ws sheaf.WorkspaceID, projects []sheaf.ProjectID) (map[sheaf.DocumentID]string, error) {
+	rows, found := make([][]any, len(projects)), map[sheaf.DocumentID]string{}
+	for i, id := range projects {
+		rows[i] = []any{ws, id}
+	}
+	err := r.run(selectDescriptions, rows, func(_ int, w *row) {
+		id := readID[sheaf.DocumentID](w)
+		found[id] = w.Text()
+	})
+	return found, err
+}
+
+const selectReleasedDescriptions = `
+SELECT document_id, ` + briefText + `
+FROM release_documents
+WHERE ws = $1 AND release = $2 AND description IS NOT NULL`
+
+// ReleasedDescriptions is BriefDescriptions for the documents of a release. The caller has read the release.
+func (r *Reader) ReleasedDescriptions(ws sheaf.WorkspaceID, release sheaf.Release) (map[sheaf.DocumentID]string, error) {
+	found := map[sheaf.DocumentID]string{}
+	err := r.query(selectReleasedDescriptions, func(w *row) {
+		id := readID[sheaf.DocumentID](w)
+		found[id] = w.Text()
+	}, ws, release.Number)
+	return found, err
 }
 
 // Place is the position of a folder or a project among those in the same folder.

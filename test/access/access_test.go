@@ -206,11 +206,11 @@ func (s *scene) publish(document, project, folder string) {
 	in := s.make("/api/v1/projects", map[string]any{"name": "Open project", "folder_id": site})["id"]
 	s.make("/api/v1/documents", map[string]any{"title": "Open page", "project_id": in, "content": "Not [this](document:" + document + ")."})
 	for _, body := range []map[string]any{
-		{"resource_type": "document", "resource_id": open["id"]},
-		{"resource_type": "document", "resource_id": document, "password": sharePassword},
+		{"resource_type": "document", "resource_id": open["id"], "listed": true},
+		{"resource_type": "document", "resource_id": document, "password": sharePassword, "listed": true},
 		{"resource_type": "project", "resource_id": project, "password": sharePassword},
 		{"resource_type": "folder", "resource_id": folder, "password": sharePassword},
-		{"resource_type": "folder", "resource_id": site},
+		{"resource_type": "folder", "resource_id": site, "listed": true},
 	} {
 		at, err := url.Parse(s.make("/api/v1/shares", body)["url"].(string))
 		if err != nil {
@@ -232,11 +232,11 @@ func (s *scene) readShare() {
 	}
 	for _, token := range s.tokens {
 		root := "/s/" + token
-		for _, at := range []string{"", "/raw", "/logo", "/search?q=" + canary[7:11]} {
+		for _, at := range []string{"", "/raw", "/logo", "/search?q=" + canary[7:11], "/index.md", "/llms.txt", "/sitemap.xml"} {
 			s.look("page of a share "+at, s.read(root+at))
 		}
 		for _, id := range s.ids {
-			for _, at := range []string{"/" + id, "/" + id + "/raw", "/media/" + id, "/" + s.ids[1] + "/media/" + id, "/" + id + "/media/" + id} {
+			for _, at := range []string{"/" + id, "/" + id + "/raw", "/" + id + ".md", "/media/" + id, "/" + s.ids[1] + "/media/" + id, "/" + id + "/media/" + id} {
 				s.look("page of a share, "+at, s.read(root+at))
 			}
 		}
