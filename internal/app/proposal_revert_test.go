@@ -197,7 +197,7 @@ func TestRevert_OfADeletion(t *testing.T) {
 		}
 		r.must(a.DeleteDocument(t.Context(), r.Caller, child, sheaf.Match{}))
 		r.refused(id, "is in the trash")
-		r.must(a.PurgeDocument(t.Context(), r.Caller, child, sheaf.Match{}))
+		r.must(a.PurgeDocument(t.Context(), r.Caller, child, false, sheaf.Match{}))
 		r.refused(id, "changes[1]: this change cannot be undone: the document was deleted for good")
 	})
 }

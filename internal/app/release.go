@@ -138,7 +138,7 @@ func fitsRelease(p sheaf.Project) error {
 	if p.DocumentCount <= sheaf.MaxTree {
 		return nil
 	}
-	return sheaf.Invalidf("project %s has %d documents, and a release may have %d: divide it into several projects", p.ID, p.DocumentCount, sheaf.MaxTree)
+	return sheaf.Invalidf("the project %s has %d documents, and a release may have %d: divide it into several projects", p.ID, p.DocumentCount, sheaf.MaxTree)
 }
 
 // CreateRelease freezes the documents of a project as they are, under a name. A name that another

@@ -220,7 +220,8 @@ func TestRestriction_OfPeopleHidesTheWorkspace(t *testing.T) {
 		bob, _ := caller(t, a, token), v.join("carl@example.com", sheaf.Member, &RestrictTo{Projects: []sheaf.ProjectID{v.hidden}})
 		for _, s := range sheaf.AllScopes {
 			want := slices.Contains([]sheaf.Scope{sheaf.ProjectsRead, sheaf.ProjectsWrite, sheaf.DocumentsRead, sheaf.DocumentsWrite, sheaf.MediaRead, sheaf.MediaWrite,
-				sheaf.SharesRead, sheaf.SharesWrite, sheaf.ProposalsRead, sheaf.ProposalsWrite, sheaf.ProposalsApprove, sheaf.EventsRead, sheaf.BrandingsRead}, s)
+				sheaf.SharesRead, sheaf.SharesWrite, sheaf.ProposalsRead, sheaf.ProposalsWrite, sheaf.ProposalsApprove,
+				sheaf.ReleasesRead, sheaf.ReleasesWrite, sheaf.EventsRead, sheaf.BrandingsRead}, s)
 			if bob.May(s) != want {
 				t.Errorf("a restricted editor has %s: %v", s, !want)
 			}
