@@ -340,7 +340,7 @@ func digest(title string, description, external, url, metadata *string, text []b
 const selectReleasedText = `
 SELECT ` + releaseDocumentColumns + `, ` + TextColumns + `
 FROM release_documents d
-LEFT JOIN (SELECT ws AS text_ws, hash, form, bytes, body FROM release_texts) t ON t.text_ws = d.ws AND t.hash = d.content_hash
+LEFT JOIN (SELECT hash, form, bytes, body FROM release_texts WHERE ws = $1) t ON t.hash = d.content_hash
 WHERE d.ws = $1 AND d.release = $2 AND d.document_id = $3`
 
 // ReleasedText returns a document of a release with its text, or NotFound. The caller has read the

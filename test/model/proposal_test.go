@@ -100,7 +100,7 @@ func (m *model) propose(list []any) (out []proposed, refused answer) {
 		for _, name := range []string{"op", "document_id", "base_version"} {
 			delete(in, name)
 		}
-		if a := m.base(&c); !a.ok() {
+		if a := m.base(&c, out); !a.ok() {
 			return nil, a
 		}
 		out = append(out, c)
@@ -108,12 +108,23 @@ func (m *model) propose(list []any) (out []proposed, refused answer) {
 	return out, answer{}
 }
 
-// base finds what a change names, and notes the document as it is.
-func (m *model) base(c *proposed) answer {
-	d := find(m.documents, c.document)
-	if i := slices.IndexFunc(m.documents, func(d *thing) bool { return d.id == c.document }); c.op == "restore" && i >= 0 {
-		d = m.documents[i]
+// restores reports whether one of the changes restores the document. A later change may name it then.
+func restores(changes []proposed, id string) bool {
+	return slices.ContainsFunc(changes, func(c proposed) bool { return c.op == "restore" && c.document == id })
+}
+
+// findProposed finds a document that a change names: a deleted one only if a change before it restores it.
+func (m *model) findProposed(id string, earlier []proposed) *thing {
+	i := slices.IndexFunc(m.documents, func(d *thing) bool { return d.id == id })
+	if i >= 0 && restores(earlier, id) {
+		return m.documents[i]
 	}
+	return find(m.documents, id)
+}
+
+// base finds what a change names, and notes the document as it is. earlier are the changes before it.
+func (m *model) base(c *proposed, earlier []proposed) answer {
+	d := m.findProposed(c.document, append(slices.Clip(earlier), *c))
 	if c.document != "" && d == nil {
 		return notFound
 	}
@@ -121,7 +132,7 @@ func (m *model) base(c *proposed) answer {
 		return notFound
 	}
 	for _, name := range []string{"parent_id", "before_id", "after_id"} {
-		if id, ok := c.in[name].(string); ok && id[0] != '$' && find(m.documents, id) == nil {
+		if id, ok := c.in[name].(string); ok && id[0] != '$' && m.findProposed(id, earlier) == nil {
 			return notFound
 		}
 	}
@@ -415,11 +426,12 @@ func (m *model) merges(p *thing) (steps []record, conflicts []any) {
 			continue
 		}
 		d := m.documents[at]
+		gone := d.deleted && !restores(p.prop.changes[:i], d.id)
 		switch {
-		case c.op == "delete" && d.deleted, c.op == "restore" && !d.deleted:
+		case c.op == "delete" && gone, c.op == "restore" && !d.deleted:
 			steps[i] = nil
 		case c.op == "restore":
-		case d.deleted:
+		case gone:
 			conflict("the document was deleted")
 		case c.op == "delete" && (d.own["version"] != c.base || d.revision != c.was.revision):
 			conflict("the document to delete was changed")

@@ -67,7 +67,7 @@ func (m *model) createShare(c *call) answer {
 	case of.own["entity_type"] == "branding", m.ended(c.in["expires_at"]):
 		return invalid
 	}
-	own := record{"branding_id": nil, "listed": false, "expires_at": nil, "views": 0.0, "last_viewed_at": nil, "has_password": false, "url": m.symbol("link"),
+	own := record{"branding_id": nil, "listed": false, "release": nil, "show_releases": false, "expires_at": nil, "views": 0.0, "last_viewed_at": nil, "has_password": false, "url": m.symbol("link"),
 		"resource_type": c.in["resource_type"], "resource_id": c.in["resource_id"]}
 	set(own, shareFields(c.in))
 	m.number++

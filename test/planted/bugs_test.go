@@ -45,7 +45,7 @@ var bugs = []bug{
 		name: "store: a medium that was deleted during a backup is restored without its bytes",
 		Fault: plant.Fault{{
 			File: "internal/store/backup.go",
-			Old:  `for _, sql := range []string{dropRestoredLogos, dropRestoredBytes, dropRestoredMedia} {`,
+			Old:  `for _, sql := range []string{dropRestoredLogos, dropRestoredBytes, dropRestoredMedia, dropReleasedMedia} {`,
 			New:  `for _, sql := range []string{} {`,
 		}},
 		pkg: "./internal/backup", run: "TestBackup_MediumDeletedMeanwhile",
@@ -198,7 +198,7 @@ var bugs = []bug{
 	{
 		name: "store: the lease of a node that died in the middle of a cut or a record is ended, and its rows are forgotten",
 		Fault: plant.Fault{{
-			File: "internal/store/release.go",
+			File: "internal/store/claim_release.go",
 			Old:  `err = tx.releaseCut(l, x.lo, x.hi, open, now)`,
 			New:  `_, err = open, nil`,
 		}},

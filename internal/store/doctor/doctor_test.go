@@ -170,7 +170,7 @@ var plants = []plant{
 
 	{check: "document text", sql: []string{
 		`UPDATE versions SET content_hash = (SELECT v.content_hash FROM versions v WHERE v.ws = {n} AND v.version = 1) WHERE ws = {n} AND version = 2`,
-		`DELETE FROM texts WHERE ws = {n} AND hash = ` + presentHash,
+		`DELETE FROM texts WHERE ws = {n} AND hash = ` + presentHash + ` AND document_id <> ` + inFiled,
 		`UPDATE workspaces SET storage = storage - 3 WHERE ws = {n}`}},
 	{check: "document text: of another length", sql: []string{
 		`UPDATE events SET body = replace(body, '"content_bytes":3', '"content_bytes":4')
@@ -182,7 +182,7 @@ var plants = []plant{
 	{check: "version gap", sql: []string{`DELETE FROM versions WHERE ws = {n} AND version = 2`}},
 	{check: "text unused", sql: []string{`UPDATE versions SET content_hash = NULL, content_bytes = 0 WHERE ws = {n} AND version = 1`}},
 	{check: "text hash", sql: []string{
-		`UPDATE texts SET body = (SELECT t.body FROM texts t WHERE t.ws = {n} AND t.hash = ` + presentHash + `)
+		`UPDATE texts SET body = (SELECT t.body FROM texts t WHERE t.ws = {n} AND t.hash = ` + presentHash + ` LIMIT 1)
 		 WHERE ws = {n} AND hash <> ` + presentHash}},
 	{check: "text hash: packed in no known form", sql: []string{`UPDATE texts SET form = 99 WHERE ws = {n} AND hash = ` + presentHash}},
 
@@ -191,9 +191,27 @@ var plants = []plant{
 		`DELETE FROM proposal_texts WHERE ws = {n}`}},
 	{check: "proposal text: of changes that cannot be read", sql: []string{`UPDATE proposals SET changes = 'none' WHERE ws = {n}`}},
 	{check: "proposal text hash", sql: []string{
-		`UPDATE proposal_texts SET body = (SELECT t.body FROM texts t WHERE t.ws = {n} AND t.hash = ` + presentHash + `) WHERE ws = {n}`}},
+		`UPDATE proposal_texts SET body = (SELECT t.body FROM texts t WHERE t.ws = {n} AND t.hash = ` + presentHash + ` LIMIT 1) WHERE ws = {n}`}},
 	{check: "proposal text hash: packed in no known form", sql: []string{`UPDATE proposal_texts SET form = 99 WHERE ws = {n}`}},
 	{check: "proposal target", sql: []string{`INSERT INTO proposal_targets (ws, number, kind, resource_id) VALUES ({n}, 100000, 1, {nowhere})`}},
+
+	{check: "release", sql: []string{`UPDATE releases SET documents = documents + 1 WHERE ws = {n}`}},
+	{check: "release project", sql: []string{`UPDATE releases SET project_id = {nowhere} WHERE ws = {n}`}},
+	{check: "release rows", sql: []string{
+		`INSERT INTO release_media (ws, release, medium_id, filename, content_type, bytes, hash, created_at)
+		 SELECT {n}, 100000, {id}, '', '', 0, hash, 1 FROM api_keys WHERE ws = {n}`}},
+	{check: "release text missing", sql: []string{
+		`DELETE FROM release_texts WHERE ws = {n}`,
+		`UPDATE workspaces SET storage = storage - 3 WHERE ws = {n}`}},
+	{check: "release parent", sql: []string{`UPDATE release_documents SET parent_id = {nowhere} WHERE ws = {n}`}},
+	{check: "release text unused", sql: []string{`UPDATE release_documents SET content_hash = NULL, content_bytes = 0 WHERE ws = {n}`}},
+	{check: "release text hash", sql: []string{
+		`UPDATE release_texts SET body = (SELECT t.body FROM proposal_texts t WHERE t.ws = {n} LIMIT 1) WHERE ws = {n}`}},
+	{check: "release text hash: packed in no known form", sql: []string{`UPDATE release_texts SET form = 99 WHERE ws = {n}`}},
+	{check: "shared release", sql: []string{
+		`UPDATE events SET body = replace(body, '"release":null', '"release":"{lost}"')
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM shares s WHERE s.ws = {n} AND s.listed = 1)`,
+		`UPDATE shares SET release_id = {nowhere} WHERE ws = {n} AND listed = 1`}},
 
 	{check: "share resource", sql: []string{
 		`UPDATE events SET body = replace(body, {text}(SELECT resource_id FROM shares s WHERE s.ws = {n} AND s.listed = 1){end}, '{lost}')
@@ -274,8 +292,11 @@ func below(child, parent string) []string {
 		`UPDATE documents SET parent_id = ` + id(parent) + ` WHERE ws = {n} AND title = '` + child + `'`}
 }
 
-// presentHash is of the text of the one document that has some, and that has a past version with another.
+// presentHash is of the text of the one document that has a past version with another.
 const presentHash = `(SELECT d.content_hash FROM documents d WHERE d.ws = {n} AND d.title = 'Written')`
+
+// inFiled is the document that a release has. Its text is that of presentHash.
+const inFiled = `(SELECT d.id FROM documents d WHERE d.ws = {n} AND d.title = 'In')`
 
 // The newest delivery of the inactive subscription, which is held, and of the active one that arrived.
 const (
@@ -393,7 +414,8 @@ func populateAll(t *testing.T, clients []*apitest.Client, sending bool, url stri
 type object map[string]any
 
 // populate makes folders, brandings, projects and documents, moved, changed and deleted
-// ones among them, one with a text and past versions, and two subscriptions, one of them inactive.
+// ones among them, one with a text and past versions, a release, and two subscriptions, one of them
+// inactive.
 func populate(t *testing.T, c *apitest.Client, url string) {
 	id := func(path string, body object) string {
 		return c.POST(path, body).Want(t, 201).Text(t, "id")
@@ -415,7 +437,8 @@ func populate(t *testing.T, c *apitest.Client, url string) {
 	c.POST("/api/v1/projects", object{"name": "Free"}, "Idempotency-Key: free").Want(t, 201)
 	doomed := id("/api/v1/projects", object{"name": "Doomed"})
 	id("/api/v1/documents", object{"title": "Loose"})
-	c.PATCH("/api/v1/documents/"+id("/api/v1/documents", object{"title": "In", "project_id": filed}), object{"description": "d"}).Want(t, 200)
+	c.PATCH("/api/v1/documents/"+id("/api/v1/documents", object{"title": "In", "project_id": filed, "content": "two"}), object{"description": "d"}).Want(t, 200)
+	id("/api/v1/projects/"+filed+"/releases", object{"name": "First"})
 	var above any
 	for level := 1; level <= 5; level++ {
 		above = id("/api/v1/documents", object{"title": fmt.Sprintf("Level %d", level), "parent_id": above})
