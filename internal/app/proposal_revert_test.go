@@ -208,7 +208,9 @@ func TestRevert_IsMerged(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
 		r := newReviewing(t, a)
 		lines := func(words string) string { return strings.ReplaceAll(words, " ", "\n") + "\n" }
-		content := func(words string) sheaf.DocumentChange { return sheaf.DocumentChange{Content: sheaf.Some(lines(words))} }
+		content := func(words string) sheaf.DocumentChange {
+			return sheaf.DocumentChange{Content: sheaf.Some(lines(words))}
+		}
 		id := r.document("T", lines("a b c d e f g"), nil, "")
 		r.edit(id, content("A b c d e f g")) // the acceptance merges it
 		change := content("a b C d e f g")
