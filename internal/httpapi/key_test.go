@@ -33,7 +33,7 @@ func TestKey_Record(t *testing.T) {
 			t.Errorf("the key is %q", secret)
 		}
 		own := `{"id":"$first","name":"test","prefix":"$hint","scopes":["projects:read","projects:write","projects:admin","documents:read","documents:write",` +
-			`"media:read","media:write","shares:read","shares:write","proposals:read","proposals:write","proposals:approve","brandings:read","brandings:write","webhooks:read","webhooks:write",` +
+			`"media:read","media:write","shares:read","shares:write","proposals:read","proposals:write","proposals:approve","releases:read","releases:write","brandings:read","brandings:write","webhooks:read","webhooks:write",` +
 			`"events:read","events:write","keys:read","keys:write"],"restricted_to":null,"user_id":"$user","owner":"user","expires_at":null,"last_used_at":null,"created_at":"2026-11-15T10:00:00.000Z"}`
 		list := c.GET(keys).Want(t, 200)
 		wantBody(t, list, `{"data":[`+own+`,`+record+`}],"total":2,"limit":50,"offset":0}`, vars...)

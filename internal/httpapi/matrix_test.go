@@ -167,7 +167,7 @@ func TestRoutes_DeclareWhatTheyNeed(t *testing.T) {
 }
 
 // anyBody is valid for every route that takes one: fields that a route does not know are ignored.
-const anyBody = `{"name":"n","title":"t","filename":"f","entity_type":"project","folder_id":null,"parent_id":null,
+const anyBody = `{"name":"n","notes":"n","title":"t","filename":"f","entity_type":"project","folder_id":null,"parent_id":null,
 	"type":"media.uploaded","resource_id":"0190b0a0-0000-7000-8000-000000000000","payload":{},"scopes":["projects:read"],
 	"content":"c","body":"b","listed":true,"changes":[{"op":"create","title":"t"}],
 	"url":"https://hooks.example.com/sheaf","events":["project.created"],"since":"2020-01-01T00:00:00Z"}`

@@ -248,7 +248,8 @@ func TestOpenAPI_SaysWhatEachRouteTakes(t *testing.T) {
 		is("Idempotency-Key", slices.Contains(takes, "Idempotency-Key"), r.Once)
 		// Whatever writes an external id may find it taken.
 		conflicts := r.Method == "PUT" && !strings.HasSuffix(r.Path, "/content") || r.Method == "PATCH" && hasExternalID.MatchString(r.Path) || strings.HasSuffix(r.Path, "/permanent") ||
-			strings.HasPrefix(r.Path, "/api/v1/proposals/") && r.Method != "GET" // it may be decided
+			strings.HasPrefix(r.Path, "/api/v1/proposals/") && r.Method != "GET" || // it may be decided
+			r.Method == "DELETE" && strings.HasPrefix(r.Path, "/api/v1/releases/") // a share may name it
 		// An upload has a place to go on from.
 		goesOn := strings.HasPrefix(r.Path, uploadsPath+"/") && r.Method != "HEAD" && !r.Public
 		is("409", slices.Contains(status, "409"), r.Once || conflicts || goesOn)

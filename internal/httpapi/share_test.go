@@ -32,7 +32,7 @@ func TestShare_Record(t *testing.T) {
 		if !regexp.MustCompile(`^` + regexp.QuoteMeta(apitest.Address) + `/s/[0-9A-Za-z]{22}$`).MatchString(url) {
 			t.Errorf("the address is %q", url)
 		}
-		record := `{"id":"$id","resource_type":"document","resource_id":"$d","url":"$url","has_password":false,"expires_at":null,"branding_id":null,"listed":false,"views":0,"last_viewed_at":null,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"}`
+		record := `{"id":"$id","resource_type":"document","resource_id":"$d","url":"$url","has_password":false,"expires_at":null,"branding_id":null,"listed":false,"release":null,"show_releases":false,"views":0,"last_viewed_at":null,"created_at":"2026-11-15T10:00:00.000Z","updated_at":"2026-11-15T10:00:00.000Z"}`
 		names := []string{"$id", id, "$d", d, "$url", url}
 		wantBody(t, made, record, names...)
 		if got, want := made.Header.Get("Location"), a.Server.URL+at(shares, id); got != want {

@@ -3,7 +3,9 @@ package httpapi_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -228,10 +230,14 @@ func TestPatch_AnswersTheWholeResource(t *testing.T) {
 func TestDelete_AnswersNoContentAndThenNotFound(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")
-		for noun, id := range resources(t, c) {
+		ids := resources(t, c)
+		nouns := slices.Sorted(maps.Keys(ids))
+		slices.Reverse(nouns) // releases go with their project, so they are deleted before it
+		for _, noun := range nouns {
+			id := ids[noun]
 			path := "/api/v1/" + noun + "/" + id
 			switch noun {
-			case "events", "deliveries", "proposals": // nobody deletes them
+			case "events", "deliveries", "proposals", "released": // nobody deletes them, or a document in a release
 				continue
 			case "subscriptions":
 				path = "/api/webhooks/" + noun + "/" + id

@@ -9,6 +9,7 @@ var harnesses = []harness{
 	{pkg: "./test/model", run: "TestModel", rows: 1},
 	{pkg: "./internal/httpapi", run: "TestTree_ManyClients", rows: 2},
 	{pkg: "./internal/httpapi", run: "TestProposals_ManyClients", rows: 2},
+	{pkg: "./internal/httpapi", run: "TestReleases_ManyClients", rows: 2},
 	{pkg: "./test/race", run: "TestRaces", rows: 3},
 	{pkg: "./test/linear", run: "TestLinear", rows: 2},
 	{pkg: "./test/disk", run: "TestPowerCut", rows: 2},
