@@ -21,6 +21,7 @@ func (b *bench) growthRows() {
 	b.try("large", b.largeWorkspace)
 	b.try("folder", b.deleteFolder)
 	b.try("tree", b.tree)
+	b.try("release", b.release)
 	b.try("restricted", b.restricted)
 	b.try("leave", b.leave)
 	b.try("neighbour", b.neighbour)

@@ -147,7 +147,7 @@ func (b *bench) checkPrograms() error {
 
 // parts are the names that -only takes.
 var parts = []string{"get", "list", "cold", "update", "create", "text", "accept", "deliver", "latency", "hung",
-	"many", "file", "large", "folder", "tree", "restricted", "leave", "neighbour", "backlog", "subscriptions", "hold", "search", "console", "media", "share", "process", "idle", "streams", "memory"}
+	"many", "file", "large", "folder", "tree", "release", "restricted", "leave", "neighbour", "backlog", "subscriptions", "hold", "search", "console", "media", "share", "process", "idle", "streams", "memory"}
 
 func (b *bench) want(part string) bool { return len(b.only) == 0 || slices.Contains(b.only, part) }
 
