@@ -169,7 +169,7 @@ func TestDevice_IsBoundToAccountPasswordAndTime(t *testing.T) {
 			t.Error("it does not end")
 		}
 		*now = now.Add(-time.Hour)
-		changed, err := a.ChangePassword(t.Context(), s, in.Password, in.Password)
+		changed, err := a.ChangePassword(t.Context(), s, in.Password, in.Password, Browser{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,13 +189,13 @@ func TestChangePassword_HasABrakeOfItsOwn(t *testing.T) {
 			guess(t, a, in.Email, fmt.Sprint("203.0.113.", i))
 		}
 		for range 5 {
-			_, err := a.ChangePassword(t.Context(), s, "wrong", "another password")
+			_, err := a.ChangePassword(t.Context(), s, "wrong", "another password", Browser{})
 			wantKind(t, "a wrong password", err, sheaf.Unauthorized)
 		}
-		_, err := a.ChangePassword(t.Context(), s, in.Password, "another password")
+		_, err := a.ChangePassword(t.Context(), s, in.Password, "another password", Browser{})
 		wantKind(t, "the sixth", err, sheaf.RateLimited)
 		*now = now.Add(time.Second)
-		if _, err := a.ChangePassword(t.Context(), s, in.Password, "another password"); err != nil {
+		if _, err := a.ChangePassword(t.Context(), s, in.Password, "another password", Browser{}); err != nil {
 			t.Error(err)
 		}
 	})

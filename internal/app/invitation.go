@@ -147,10 +147,11 @@ func (a *App) offer(r *store.Reader, token string) (o Offer, err error) {
 
 // Join is what a person sends to accept an invitation.
 type Join struct {
-	Token           string // token of the invitation's link
-	Name            string // name of a new user; a known user keeps theirs
-	Password        string
-	Address, Device string // as in SignIn
+	Token    string // token of the invitation's link
+	Name     string // name of a new user; a known user keeps theirs
+	Password string
+	// As in SignIn.
+	Address, Agent, Device string
 }
 
 // Join uses up an invitation's link and signs the person in. A new user gets the name and the
@@ -165,7 +166,7 @@ func (a *App) Join(ctx context.Context, in Join, old string) (NewSession, sheaf.
 	if err != nil {
 		return NewSession{}, "", err
 	}
-	s, err := a.useInvitation(ctx, in.Token, o, user, old)
+	s, err := a.useInvitation(ctx, in, o, user, old)
 	if errors.Is(err, store.ErrDuplicate) {
 		err = errInvitation // the same link or e-mail was used at this moment
 	}
@@ -194,13 +195,13 @@ func settled(tx *store.Tx, o Offer, user sheaf.User) error {
 }
 
 // useInvitation adds the member, deletes the invitation and opens the session, in one transaction.
-func (a *App) useInvitation(ctx context.Context, token string, o Offer, user sheaf.User, old string) (s NewSession, err error) {
+func (a *App) useInvitation(ctx context.Context, in Join, o Offer, user sheaf.User, old string) (s NewSession, err error) {
 	err = a.writeUnasked(ctx, func(tx *store.Tx) error {
 		ws, err := tx.LockWorkspace(o.Workspace.ID)
 		if err != nil {
 			return err
 		}
-		now, err := a.offer(&tx.Reader, token)
+		now, err := a.offer(&tx.Reader, in.Token)
 		if err != nil {
 			return err
 		}
@@ -223,7 +224,7 @@ func (a *App) useInvitation(ctx context.Context, token string, o Offer, user she
 		if err := tx.AddMemberEvent(ws.ID, joined); err != nil {
 			return err
 		}
-		s, err = a.openSession(tx, user)
+		s, err = a.openSession(tx, user, Browser{in.Address, in.Agent})
 		return err
 	})
 	return s, err

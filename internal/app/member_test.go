@@ -298,7 +298,7 @@ func TestInvitation_NotWithAPasswordOfBefore(t *testing.T) {
 		if _, err := a.Operator().SetPassword(t.Context(), "bob@example.com", "the one of now"); err != nil {
 			t.Fatal(err)
 		}
-		_, err = a.useInvitation(t.Context(), i.Token, o, compared, "")
+		_, err = a.useInvitation(t.Context(), Join{Token: i.Token}, o, compared, "")
 		wantKind(t, "with the previous password", err, sheaf.Unauthorized)
 	})
 }

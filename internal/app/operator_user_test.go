@@ -122,7 +122,7 @@ func TestEraseUser_NothingComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantKind(t, "a new name", a.Rename(t.Context(), s, "Bob once more", sheaf.Opt[string]{}), sheaf.Unauthorized)
-		_, err := a.ChangePassword(t.Context(), s, bob.Password, "another long password")
+		_, err := a.ChangePassword(t.Context(), s, bob.Password, "another long password", Browser{})
 		wantKind(t, "a new password", err, sheaf.Unauthorized)
 		wantNowhere(t, a, "bob")
 	})

@@ -1,10 +1,15 @@
 package app
 
 import (
+	"bytes"
 	"context"
+	"encoding/hex"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"sheaf.dev/internal/fair"
 	"sheaf.dev/internal/sheaf"
@@ -25,6 +30,7 @@ const (
 type SignIn struct {
 	Email, Password string
 	Address         string // address of the client; failures are counted under it
+	Agent           string // User-Agent header of the client
 	Device          string // NewSession.Device of an earlier session in this browser; may be empty
 }
 
@@ -57,7 +63,7 @@ func (a *App) SignIn(ctx context.Context, in SignIn, old string) (NewSession, er
 		if err := samePassword(tx, user); err != nil {
 			return err
 		}
-		s, err = a.openSession(tx, user)
+		s, err = a.openSession(tx, user, Browser{in.Address, in.Agent})
 		return err
 	})
 	return s, err
@@ -119,8 +125,14 @@ func (a *App) checkPasswordOf(ctx context.Context, user sheaf.User, password str
 // clipPassword bounds the work for texts that are too long to be a password.
 func clipPassword(s string) string { return s[:min(len(s), MaxPassword+1)] }
 
+// Browser is what tells a person in which browser they signed in.
+type Browser struct {
+	Address string // of the client
+	Agent   string // its User-Agent header
+}
+
 // openSession creates a session for the user.
-func (a *App) openSession(tx *store.Tx, u sheaf.User) (NewSession, error) {
+func (a *App) openSession(tx *store.Tx, u sheaf.User, in Browser) (NewSession, error) {
 	token, err := a.newToken()
 	if err != nil {
 		return NewSession{}, err
@@ -130,8 +142,21 @@ func (a *App) openSession(tx *store.Tx, u sheaf.User) (NewSession, error) {
 		return NewSession{}, err
 	}
 	now := a.now()
-	s := store.Session{Hash: tokenHash(token), User: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(sessionLives)}
+	s := store.Session{Hash: tokenHash(token), User: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(sessionLives), Address: in.Address, Agent: cleanAgent(in.Agent)}
 	return NewSession{Token: token, ExpiresAt: s.ExpiresAt, Device: device, DeviceExpiresAt: until}, tx.InsertSession(s)
+}
+
+// mostAgent bounds the stored bytes of a User-Agent header.
+const mostAgent = 300
+
+// cleanAgent returns a User-Agent header as a text that can be stored.
+func cleanAgent(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, s[:min(len(s), mostAgent)])
 }
 
 // Session is a signed-in person with their memberships.
@@ -313,10 +338,45 @@ func (a *App) SignOutEverywhere(ctx context.Context, s Session) error {
 	return a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.DeleteSessions(s.User.ID) })
 }
 
+// SignedIn is a session as its person sees it.
+type SignedIn struct {
+	ID                string // tells it from the person's other sessions. It does not sign anyone in
+	CreatedAt, SeenAt time.Time
+	Browser
+	Present bool // the session of the request
+}
+
+// mostSignedIn bounds the list of sessions.
+const mostSignedIn = 100
+
+// SignedIn returns the open sessions of the person, the one used last first.
+func (a *App) SignedIn(ctx context.Context, s Session) ([]SignedIn, error) {
+	now := a.now()
+	stored, err := readUnasked(ctx, a, func(r *store.Reader) ([]store.Session, error) {
+		return r.SessionsOf(s.User.ID, now, now.Add(-sessionIdle), mostSignedIn)
+	})
+	out := make([]SignedIn, len(stored))
+	present := tokenHash(s.token)
+	for i, x := range stored {
+		out[i] = SignedIn{ID: hex.EncodeToString(x.Hash), CreatedAt: x.CreatedAt, SeenAt: x.SeenAt, Browser: Browser{x.Address, x.Agent}, Present: bytes.Equal(x.Hash, present)}
+	}
+	return out, err
+}
+
+// EndSession ends one session of the person. If it has ended before, or is not one of this person, nothing
+// changes.
+func (a *App) EndSession(ctx context.Context, s Session, id string) error {
+	hash, err := hex.DecodeString(id)
+	if err != nil {
+		return sheaf.Missing("session")
+	}
+	return a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.DeleteSessionOf(s.User.ID, hash) })
+}
+
 // ChangePassword sets a new password, ends every session of the person and returns a new one. It
 // returns Invalid for a password that is too short or too long. If the current password is wrong,
 // it returns Unauthorized or RateLimited, as SignIn does; failures of others do not count.
-func (a *App) ChangePassword(ctx context.Context, s Session, current, password string) (NewSession, error) {
+func (a *App) ChangePassword(ctx context.Context, s Session, current, password string, in Browser) (NewSession, error) {
 	if err := checkPassword(password); err != nil {
 		return NewSession{}, err
 	}
@@ -344,7 +404,7 @@ func (a *App) ChangePassword(ctx context.Context, s Session, current, password s
 		if err := tx.DeleteSessions(user.ID); err != nil {
 			return err
 		}
-		out, err = a.openSession(tx, user)
+		out, err = a.openSession(tx, user, in)
 		return err
 	})
 	return out, err

@@ -220,10 +220,10 @@ func TestSession_EndsWithThePassword(t *testing.T) {
 	eachEngine(t, func(t *testing.T, a *App, _ *time.Time) {
 		in, _ := ada(t, a)
 		old, s := signIn(t, a, in)
-		if _, err := a.ChangePassword(t.Context(), s, "wrong", "another password"); sheaf.KindOf(err) != sheaf.Unauthorized {
+		if _, err := a.ChangePassword(t.Context(), s, "wrong", "another password", Browser{}); sheaf.KindOf(err) != sheaf.Unauthorized {
 			t.Errorf("with a wrong password: %v", err)
 		}
-		fresh, err := a.ChangePassword(t.Context(), s, in.Password, "another password")
+		fresh, err := a.ChangePassword(t.Context(), s, in.Password, "another password", Browser{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,6 +238,60 @@ func TestSession_EndsWithThePassword(t *testing.T) {
 		}
 		if _, err := a.Session(t.Context(), fresh.Token); sheaf.KindOf(err) != sheaf.Unauthorized {
 			t.Errorf("after the operator has set one: %v", err)
+		}
+	})
+}
+
+// D193: a person sees the open sessions of their own account and can end each.
+func TestSession_IsListedAndEnded(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		in, _ := ada(t, a)
+		signIn(t, a, in) // it will have been idle for too long
+		*now = now.Add(sessionIdle)
+		laptop, s := signIn(t, a, in.with(func(s *SignIn) { s.Agent = "Firefox/144\x00\xff" + strings.Repeat("x", 1000) }))
+		*now = now.Add(2 * time.Hour)
+		phone, _ := signIn(t, a, in.with(func(s *SignIn) { s.Address, s.Agent = "192.0.2.9", "a phone" }))
+		stranger, err := a.Operator().CreateWorkspace(t.Context(), NewWorkspace{Name: "x", Plan: sheaf.Pro, OwnerEmail: "bob@example.com"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bob := Session{User: sheaf.User{ID: stranger.Owner}}
+		list, err := a.SignedIn(t.Context(), s)
+		if err != nil || len(list) != 2 {
+			t.Fatalf("%+v %v", list, err)
+		}
+		other, own := list[0], list[1]
+		if other.Present || other.Address != "192.0.2.9" || other.Agent != "a phone" || !other.SeenAt.Equal(*now) {
+			t.Errorf("the phone is %+v", other)
+		}
+		if !own.Present || own.Address != in.Address || !strings.HasPrefix(own.Agent, "Firefox/144xxx") || len(own.Agent) > mostAgent || !own.CreatedAt.Equal(now.Add(-2*time.Hour)) {
+			t.Errorf("the laptop is %+v", own)
+		}
+		if none, err := a.SignedIn(t.Context(), bob); err != nil || len(none) > 0 {
+			t.Errorf("another person has %+v %v", none, err)
+		}
+		for _, try := range []func() error{
+			func() error { return a.EndSession(t.Context(), bob, other.ID) },
+			func() error { return a.EndSession(t.Context(), s, "00") },
+		} {
+			if err := try(); err != nil {
+				t.Error(err)
+			}
+		}
+		wantKind(t, "no id", a.EndSession(t.Context(), s, "nonsense"), sheaf.NotFound)
+		if _, err := a.Session(t.Context(), phone.Token); err != nil {
+			t.Errorf("before it was ended: %v", err)
+		}
+		for range 2 {
+			if err := a.EndSession(t.Context(), s, other.ID); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := a.Session(t.Context(), phone.Token); sheaf.KindOf(err) != sheaf.Unauthorized {
+			t.Errorf("after it was ended: %v", err)
+		}
+		if _, err := a.Session(t.Context(), laptop.Token); err != nil {
+			t.Errorf("the session that ended the other: %v", err)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -10,7 +11,20 @@ import (
 type accountPage struct {
 	Form, Done string // the form that was refused, or the text after a change
 	Name       string
+	Sessions   []app.SignedIn
 	basis      // of the form that changes the name
+}
+
+// showAccount shows the page, with the error of the form that was refused.
+func (v *visit) showAccount(p accountPage, refused error) error {
+	var err error
+	if p.Sessions, err = v.console.app.SignedIn(v.r.Context(), v.session); err != nil {
+		return err
+	}
+	if refused != nil {
+		return v.again("account", p, refused)
+	}
+	return v.show(http.StatusOK, "account", p)
 }
 
 // accountPage returns the page with the stored values.
@@ -23,8 +37,9 @@ func (v *visit) accountPage() accountPage {
 func (c *Console) account(v *visit) error {
 	p := v.accountPage()
 	p.Done = map[string]string{"name": "Name changed.",
-		"password": "Password changed. Every other browser was signed out."}[v.r.URL.Query().Get("done")]
-	return v.show(http.StatusOK, "account", p)
+		"password": "Password changed. Every other browser was signed out.",
+		"session":  "That browser was signed out."}[v.r.URL.Query().Get("done")]
+	return v.showAccount(p, nil)
 }
 
 // renamePerson answers POST /account/name: it changes the person's name.
@@ -34,7 +49,7 @@ func (c *Console) renamePerson(v *visit) error {
 		return c.app.Rename(v.r.Context(), v.session, p.Name, sheaf.Some(was))
 	}, func() (field, error) { return nameField(v.session.User.Name), nil })
 	if err != nil {
-		return v.again("account", p, err)
+		return v.showAccount(p, err)
 	}
 	return v.done(c.base + "/account?done=name")
 }
@@ -46,15 +61,23 @@ func (c *Console) changePassword(v *visit) error {
 	p := v.accountPage()
 	p.Form = "password"
 	if !v.typedTwice() {
-		return v.again("account", p, errPasswordsDiffer)
+		return v.showAccount(p, errPasswordsDiffer)
 	}
-	s, err := c.app.ChangePassword(v.r.Context(), v.session, form.Get("current"), form.Get("password"))
+	s, err := c.app.ChangePassword(v.r.Context(), v.session, form.Get("current"), form.Get("password"), app.Browser{Address: v.Address(), Agent: v.r.UserAgent()})
 	if sheaf.KindOf(err) == sheaf.Unauthorized {
 		err = sheaf.InvalidField("current", "The current password is wrong.")
 	}
 	if err != nil {
-		return v.again("account", p, err)
+		return v.showAccount(p, err)
 	}
 	v.setSession(s)
 	return v.done(c.base + "/account?done=password")
+}
+
+// endSession answers POST /account/sessions/{id}/end: it signs the person out in one of their browsers.
+func (c *Console) endSession(v *visit) error {
+	if err := c.app.EndSession(v.r.Context(), v.session, v.r.PathValue("id")); err != nil {
+		return err
+	}
+	return v.done(c.base + "/account?done=session")
 }

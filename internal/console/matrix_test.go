@@ -39,6 +39,7 @@ POST /sign-out-everywhere: signed in
 GET /account: signed in
 POST /account/name: signed in
 POST /account/password: signed in
+POST /account/sessions/{id}/end: signed in
 GET /w/{workspace}: projects:read member
 GET /w/{workspace}/live: events:read member
 GET /w/{workspace}/search: projects:read member
@@ -217,6 +218,7 @@ func newTown(t *testing.T) *town {
 	first, _, err := a.Operator().FirstRun(t.Context())
 	w.must(err)
 	w.must(a.CompleteSetup(t.Context(), first.Link.Token, app.SetUp{Name: "Ada", Email: "ada@example.com", Password: "long enough"}))
+	w.ids["sessions"] = "00" // of nobody
 	w.owner = w.signIn("ada@example.com")
 	w.caller = w.callerOf(w.owner)
 	w.member = w.join("bob@example.com", "Bob", sheaf.Member)

@@ -244,6 +244,7 @@ func (c *Console) functions() template.FuncMap {
 	return template.FuncMap{
 		"asset":    func(name string) string { return c.base + c.files.address(name) },
 		"time":     func(t any) template.HTML { return timeElement(t, "") },
+		"browser":  browserName,
 		"clock":    func(t any) template.HTML { return timeElement(t, " data-clock") }, // stays a time of day, for tables
 		"many":     many,
 		"figure":   figure,

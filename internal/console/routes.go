@@ -47,6 +47,7 @@ func (c *Console) allRoutes() []route {
 		get("/account", signedIn, c.account),
 		post("/account/name", signedIn, c.renamePerson),
 		post("/account/password", signedIn, c.changePassword),
+		post("/account/sessions/{id}/end", signedIn, c.endSession),
 
 		get("/w/{workspace}", read, c.workspace),
 		get("/w/{workspace}/live", needs(sheaf.EventsRead), c.follow),

@@ -44,7 +44,7 @@ func (c *Console) signInForm(v *visit) error {
 // signIn answers POST /sign-in: it signs a person in.
 func (c *Console) signIn(v *visit) error {
 	p := v.signInPage()
-	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: v.r.PostForm.Get("password"), Address: v.Address(), Device: v.device()}, v.token)
+	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: v.r.PostForm.Get("password"), Address: v.Address(), Agent: v.r.UserAgent(), Device: v.device()}, v.token)
 	if err != nil {
 		if sheaf.KindOf(err) == sheaf.Unauthorized || sheaf.KindOf(err) == sheaf.RateLimited {
 			c.Log.Info("signing in failed", "address", v.Address())

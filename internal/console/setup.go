@@ -30,7 +30,7 @@ func (c *Console) completeSetup(v *visit) error {
 		return v.refuseSetup(p, err)
 	}
 	c.Log.Info("set-up was completed")
-	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: password, Address: v.Address()}, v.token)
+	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: password, Address: v.Address(), Agent: v.r.UserAgent()}, v.token)
 	if err != nil {
 		return err
 	}

@@ -16,27 +16,48 @@ type Session struct {
 	CreatedAt time.Time
 	SeenAt    time.Time // accurate to about a minute
 	ExpiresAt time.Time // fixed: use does not extend it
+	Address   string    // of the client that signed in
+	Agent     string    // its User-Agent header
 }
 
 const insertSession = `
-INSERT INTO sessions (hash, user_id, created_at, seen_at, expires_at)
-VALUES ($1, $2, $3, $4, $5)`
+INSERT INTO sessions (hash, user_id, created_at, seen_at, expires_at, address, agent)
+VALUES ($1, $2, $3, $4, $5, $6, $7)`
 
 // InsertSession signs a user in.
 func (tx *Tx) InsertSession(s Session) error {
-	return tx.exec(insertSession, s.Hash, s.User, s.CreatedAt, s.SeenAt, s.ExpiresAt)
+	return tx.exec(insertSession, s.Hash, s.User, s.CreatedAt, s.SeenAt, s.ExpiresAt, s.Address, s.Agent)
 }
 
-const selectSession = `
-SELECT hash, user_id, created_at, seen_at, expires_at
+const (
+	sessionColumns = `hash, user_id, created_at, seen_at, expires_at, address, agent`
+
+	selectSession = `
+SELECT ` + sessionColumns + `
 FROM sessions
 WHERE hash = $1`
 
+	selectSessionsOf = `
+SELECT ` + sessionColumns + `
+FROM sessions
+WHERE user_id = $1 AND expires_at > $2 AND seen_at > $3
+ORDER BY seen_at DESC, hash
+LIMIT $4`
+)
+
+func scanSession(w *row) Session {
+	return Session{Hash: w.Blob(), User: readID[sheaf.UserID](w), CreatedAt: w.Time(), SeenAt: w.Time(), ExpiresAt: w.Time(), Address: w.Text(), Agent: w.Text()}
+}
+
 // Session returns the session, expired or not, or NotFound.
 func (r *Reader) Session(hash []byte) (Session, error) {
-	return mustFind(r, "session", selectSession, func(w *row) Session {
-		return Session{Hash: w.Blob(), User: readID[sheaf.UserID](w), CreatedAt: w.Time(), SeenAt: w.Time(), ExpiresAt: w.Time()}
-	}, hash)
+	return mustFind(r, "session", selectSession, scanSession, hash)
+}
+
+// SessionsOf returns up to `most` sessions of the user that have not expired and were used after
+// `idleSince`, the one used last first.
+func (r *Reader) SessionsOf(u sheaf.UserID, now, idleSince time.Time, most int) ([]Session, error) {
+	return all(r, selectSessionsOf, scanSession, u, now, idleSince, most)
 }
 
 var (
@@ -91,6 +112,12 @@ func (tx *Tx) TouchSessions(hashes [][]byte, now time.Time) error {
 func (tx *Tx) DeleteSession(hash []byte) error {
 	tx.note.Sessions = true
 	return tx.exec(`DELETE FROM sessions WHERE hash = $1`, hash)
+}
+
+// DeleteSessionOf signs the user out of one session, if it is the user's.
+func (tx *Tx) DeleteSessionOf(u sheaf.UserID, hash []byte) error {
+	tx.note.Sessions = true
+	return tx.exec(`DELETE FROM sessions WHERE user_id = $1 AND hash = $2`, u, hash)
 }
 
 // DeleteSessions signs the user out of all sessions.

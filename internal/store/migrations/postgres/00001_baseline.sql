@@ -153,9 +153,11 @@ CREATE TABLE sessions (
   user_id UUID NOT NULL REFERENCES users (id),
   created_at BIGINT NOT NULL,
   seen_at BIGINT NOT NULL, -- accurate to about a minute
-  expires_at BIGINT NOT NULL
+  expires_at BIGINT NOT NULL,
+  address TEXT NOT NULL DEFAULT '', -- of the client that signed in
+  agent TEXT NOT NULL DEFAULT '' -- what its browser called itself
 );
-CREATE INDEX sessions_by_user ON sessions (user_id); -- to sign a user out everywhere
+CREATE INDEX sessions_by_user ON sessions (user_id); -- to list them, and to sign a user out everywhere
 CREATE INDEX sessions_by_expiry ON sessions (expires_at); -- for the sweep
 
 -- Recent failed sign-ins, by account and by client address.
