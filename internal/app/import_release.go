@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"strings"
 	"time"
@@ -145,6 +146,9 @@ func (im *importing) acceptRelease(r *store.Reader, record ImportRecord) error {
 	case found && state == store.ReleaseRemoving:
 		return sheaf.Invalidf("this release was deleted a moment ago, and its documents are being removed: import it again in a minute")
 	case found:
+		if record.CreatedAt == nil {
+			release.CreatedAt = stored.CreatedAt
+		}
 		if release.Number = stored.Number; !sheaf.SameFields(&release, &stored) {
 			return sheaf.Invalidf("the import of another form of this release was interrupted: continue that one, or import this one in %d hours", int(releaseWithin/time.Hour))
 		}
@@ -361,6 +365,9 @@ func (w *work) saveKept(k keptMedium) error {
 	if !found {
 		return &RecordError{k.record, sheaf.InvalidField("sha256", "sha256: the workspace has no medium with these bytes any more: import again from the first line")}
 	}
+	if k.medium.CreatedAt.IsZero() {
+		k.medium.CreatedAt = w.now
+	}
 	return w.KeepMedium(&w.ws, k.release, k.medium)
 }
 
@@ -409,6 +416,9 @@ func (o Operator) publishReleasedMedium(ctx context.Context, id sheaf.WorkspaceI
 		}
 		if err := w.RenewImporting(id, release, w.now.Add(releaseWithin)); err != nil {
 			return out, err
+		}
+		if m.CreatedAt.IsZero() {
+			m.CreatedAt = w.now
 		}
 		return out, w.KeepPending(&w.ws, r.Number, pending, m)
 	})

@@ -367,7 +367,7 @@ func TestRelease_ImportIsGivenUp(t *testing.T) {
 		w := a.Workspace(sheaf.Business)
 		c, op := w.Client(""), a.App.Operator()
 		path, _ := book(t, c, "text\n")
-		project := sheaf.ProjectID(path[len(projects)+1:])
+		project := sheaf.ProjectID(strings.TrimPrefix(path, projects+"/"))
 		used := func() any {
 			t.Helper()
 			return c.GET("/api/v1/me").Want(t, 200).JSON["storage"].(map[string]any)["used"]
