@@ -9,6 +9,14 @@ import (
 	"testing"
 )
 
+// keepMedia gives a store in PostgreSQL a bucket for its media.
+func (in *instance) keepMedia(t *testing.T) {
+	t.Helper()
+	if in.flags[0] == "--database-url" {
+		in.env = bucketEnv(t)
+	}
+}
+
 // asksJSON is asks for a JSON body and a JSON answer.
 func (s *running) asksJSON(t *testing.T, method, path, key string, body any) map[string]any {
 	t.Helper()
@@ -20,6 +28,7 @@ func (s *running) asksJSON(t *testing.T, method, path, key string, body any) map
 // The copy shows the same, exports the same file, and counts the same.
 func TestImport_KeepsReleases(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
+		in.keepMedia(t)
 		s, key := in.serves(t)
 		ask := func(method, path string, body any) map[string]any {
 			t.Helper()
@@ -111,6 +120,7 @@ func TestImport_KeepsReleases(t *testing.T) {
 // A medium that only a release has is imported once more by itself, and counts once.
 func TestImport_OfAMediumThatAReleaseKept(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
+		in.keepMedia(t)
 		s, key := in.serves(t)
 		medium := decoded[struct{ ID string }](t, s.asks(t, "POST", "/api/v1/media?filename=a.txt", key, "some bytes")).ID
 		project := s.asksJSON(t, "POST", "projects", key, map[string]any{"name": "Book"})["id"].(string)
@@ -158,6 +168,7 @@ func releasedMediumLine(release, n int, content string, withBytes bool) string {
 // An interrupted import goes on, from where it ended or from its first line.
 func TestImport_ContinuesWithinARelease(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
+		in.keepMedia(t)
 		in.imports(t, exportOf(t, projectLine(1, ""), mediumLine(90, "here", ""), bytesLine("here")))
 		lines := []string{releaseLine(2, 1, "1.0", 700)}
 		for n := 1000; n < 1700; n++ {
@@ -180,7 +191,7 @@ func TestImport_ContinuesWithinARelease(t *testing.T) {
 			t.Errorf("half of a release is visible: %.300s", firstDifference(got, before))
 		}
 		whole := exportOf(t, good...)
-		other := &instance{in.flags, createWorkspace(t, in.flags, "business").ID}
+		other := &instance{flags: in.flags, workspace: createWorkspace(t, in.flags, "business").ID, env: in.env}
 		other.imports(t, exportOf(t, projectLine(1, "")))
 		other.importing(t, whole, "--from-line", "300").fails(t, "line 300", "begin with the line of the release")
 		if report := in.imports(t, whole, "--from-line", "400"); report.Added["releases"] != 1 {
@@ -236,7 +247,7 @@ func TestImport_ReleasesWithWrongParts(t *testing.T) {
 		"more bytes of the medium":                    {release, document, releasedMediumLine(2, 5, "xy", true), end},
 		"is a second line of medium":                  {release, document, releasedMediumLine(2, 5, "x", true), bytesLine("x"), releasedMediumLine(2, 5, "x", false), end},
 		"documents must be":                           {releaseLine(2, 1, "1.0", 10_001), end},
-		"name must":                                   {releaseLine(2, 1, strings.Repeat("x", 101), 0), end},
+		"name has 101 characters":                     {releaseLine(2, 1, strings.Repeat("x", 101), 0), end},
 		"title":                                       {release, strings.Replace(document, `"title":"Page 3",`, "", 1), end},
 		"no release of the project":                   {fmt.Sprintf(`{"kind":"share","id":%q,"resource_type":"project","resource_id":%q,"release":%q}`, testID(6), testID(1), testID(2))},
 	} {

@@ -113,7 +113,7 @@ func TestMarkdown_OfARelease(t *testing.T) {
 	before := filepath.Join(t.TempDir(), "before")
 	r.do(t, "export-markdown", before, "--project", "Book")
 	want := filesOf(t, before)
-	if len(want) != 6 {
+	if len(want) != 7 {
 		t.Fatalf("exported %v", want)
 	}
 	release := r.id(t, "releases", "create", "Book", "1.0")
@@ -130,7 +130,7 @@ func TestMarkdown_OfARelease(t *testing.T) {
 	r.do(t, "documents", "move", r.documentOf(t, "Book:a.md")["id"].(string), "--project", "none")
 	for _, args := range [][]string{{"--release", "1.0", "--project", "book"}, {"--release", release}} {
 		out := filepath.Join(t.TempDir(), "out")
-		wantWords(t, r.do(t, append([]string{"export-markdown", out}, args...)...), "wrote 4 files and 2 media")
+		wantWords(t, r.do(t, append([]string{"export-markdown", out}, args...)...), "wrote 5 files and 2 media")
 		if got := filesOf(t, out); !maps.Equal(got, want) {
 			t.Errorf("%v: exported\n%q\nwant\n%q", args, got, want)
 		}
