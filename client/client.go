@@ -1,4 +1,4 @@
-// Package client talks to a Sheaf server: projects, folders, documents, media, shares, events,
+// Package client talks to a Sheaf server: projects, folders, documents, media, shares, proposals, releases, events,
 // API keys and webhooks. It needs nothing but the standard library.
 //
 // Each noun is a field of [Client] with methods that are named alike: List (one page), All (every
@@ -85,6 +85,7 @@ type Client struct {
 	Media         Media
 	Shares        Shares
 	Proposals     Proposals
+	Releases      Releases
 	Events        Events
 	Keys          Keys
 	Icons         Icons
@@ -111,7 +112,7 @@ func New(config Config) (*Client, error) {
 	}
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.Projects, c.Folders, c.Brandings, c.Documents, c.Events = Projects{c}, Folders{c}, Brandings{c}, Documents{c}, Events{c}
-	c.Media, c.Shares, c.Proposals = Media{c}, Shares{c}, Proposals{c}
+	c.Media, c.Shares, c.Proposals, c.Releases = Media{c}, Shares{c}, Proposals{c}, Releases{c}
 	c.Keys, c.Icons, c.Subscriptions, c.Deliveries = Keys{c}, Icons{c}, Subscriptions{c}, Deliveries{c}
 	return c, nil
 }

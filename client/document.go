@@ -127,10 +127,20 @@ func (s Documents) Put(ctx context.Context, externalID string, change DocumentCh
 	return send[Document](ctx, s.c, putRequest(documentsPath, externalID, change), opts)
 }
 
-// Purge removes a deleted document for good, with its text and versions. One that is not deleted is
-// ErrConflict.
+// Purge removes a deleted document for good, with its text and versions. One that is not deleted, or that
+// is in releases, is ErrConflict.
 func (s Documents) Purge(ctx context.Context, id string, opts ...Option) error {
-	return s.c.exec(ctx, request{method: http.MethodDelete, path: documentsPath + "/" + escape(id) + "/permanent"}, opts)
+	return s.purge(ctx, id, nil, opts)
+}
+
+// PurgeWithReleases is Purge, and takes the document out of all releases that have it. It also needs the
+// scope releases:write.
+func (s Documents) PurgeWithReleases(ctx context.Context, id string, opts ...Option) error {
+	return s.purge(ctx, id, url.Values{"releases": {"true"}}, opts)
+}
+
+func (s Documents) purge(ctx context.Context, id string, query url.Values, opts []Option) error {
+	return s.c.exec(ctx, request{method: http.MethodDelete, path: documentsPath + "/" + escape(id) + "/permanent", query: query}, opts)
 }
 
 // DocumentMove is the new place of a document. If ProjectID or ParentID is left out,

@@ -25,6 +25,7 @@ const (
 	ErrSubscriptionLimit   Code = "SUBSCRIPTION_LIMIT_REACHED"
 	ErrShareLimit          Code = "SHARE_LIMIT_REACHED"
 	ErrProposalLimit       Code = "PROPOSAL_LIMIT_REACHED"
+	ErrReleaseLimit        Code = "RELEASE_LIMIT_REACHED"
 	ErrQuota               Code = "QUOTA_REACHED"
 	ErrNotFound            Code = "NOT_FOUND"
 	ErrMethodNotAllowed    Code = "METHOD_NOT_ALLOWED"

@@ -89,7 +89,12 @@ func (s Media) Upload(ctx context.Context, in NewMedium, content []byte, opts ..
 // Download writes the bytes of a medium to w. It is bounded by its context alone, as a file may be of
 // any size, and repeated until the first byte has come.
 func (s Media) Download(ctx context.Context, id string, w io.Writer, opts ...Option) error {
-	r := request{method: http.MethodGet, path: mediaPath + "/" + escape(id) + "/content"}
+	return s.download(ctx, mediaPath+"/"+escape(id)+"/content", w, opts)
+}
+
+// download writes the bytes at a path of the server to w.
+func (s Media) download(ctx context.Context, path string, w io.Writer, opts []Option) error {
+	r := request{method: http.MethodGet, path: path}
 	if _, err := r.prepare(opts); err != nil {
 		return err
 	}

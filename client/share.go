@@ -17,9 +17,13 @@ type Share struct {
 	ResourceID   string     `json:"resource_id"`
 	URL          string     `json:"url"` // public address of the share
 	HasPassword  bool       `json:"has_password"`
-	ExpiresAt    *time.Time `json:"expires_at"`     // nil: never
-	BrandingID   *string    `json:"branding_id"`    // nil: the workspace's default look
-	Listed       bool       `json:"listed"`         // search engines may list it
+	ExpiresAt    *time.Time `json:"expires_at"`  // nil: never
+	BrandingID   *string    `json:"branding_id"` // nil: the workspace's default look
+	Listed       bool       `json:"listed"`      // search engines may list it
+	// Release is what a share of a project shows: NewestRelease, the id of a release, or nil for the documents
+	// as they are now.
+	Release      *string    `json:"release"`
+	ShowReleases bool       `json:"show_releases"`  // readers can switch between the releases of the project
 	Views        int64      `json:"views"`          // number of views
 	LastViewedAt *time.Time `json:"last_viewed_at"` // nil: never
 	CreatedAt    time.Time  `json:"created_at"`
@@ -34,15 +38,19 @@ type NewShare struct {
 	ExpiresAt    *time.Time `json:"expires_at,omitempty"`
 	BrandingID   string     `json:"branding_id,omitempty"`
 	Listed       bool       `json:"listed,omitempty"`
+	Release      string     `json:"release,omitempty"`       // NewestRelease or the id of a release; empty: the documents as they are
+	ShowReleases bool       `json:"show_releases,omitempty"` // readers can switch between the releases
 }
 
 // ShareChange are the fields to change; those that are left out stay as they are. [Null] takes away a
-// password, an expiry or a look.
+// password, an expiry or a look. As Release, it means the documents as they are now.
 type ShareChange struct {
-	Password   Opt[string]    `json:"password,omitzero"`
-	ExpiresAt  Opt[time.Time] `json:"expires_at,omitzero"`
-	BrandingID Opt[string]    `json:"branding_id,omitzero"`
-	Listed     Opt[bool]      `json:"listed,omitzero"`
+	Password     Opt[string]    `json:"password,omitzero"`
+	ExpiresAt    Opt[time.Time] `json:"expires_at,omitzero"`
+	BrandingID   Opt[string]    `json:"branding_id,omitzero"`
+	Listed       Opt[bool]      `json:"listed,omitzero"`
+	Release      Opt[string]    `json:"release,omitzero"`
+	ShowReleases Opt[bool]      `json:"show_releases,omitzero"`
 }
 
 // ShareFilter narrows a list of shares.

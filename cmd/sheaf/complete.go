@@ -226,7 +226,7 @@ func (p *program) candidates(ctx context.Context, at cursor, v *kong.Value, pref
 	case "workspaces":
 		return p.suggestWorkspaces(ctx, at.flags)
 	default:
-		all, _ := p.Suggest(ctx, kind, prefix, at.flags["server"], at.flags["api-key"])
+		all, _ := p.Suggest(ctx, kind, prefix, at.flags)
 		return unique(all)
 	}
 }

@@ -89,6 +89,7 @@ func countFields(o *sheaf.Object, c archive.Count) {
 	o.Int("versions", c.Versions)
 	o.Int("proposals", c.Proposals)
 	o.Int("media", c.Media)
+	o.Int("releases", c.Releases)
 	o.Int("shares", c.Shares)
 	o.Int("subscriptions", c.Subscriptions)
 }
@@ -107,6 +108,9 @@ func recordCounts(c archive.Count) string {
 	}
 	if c.Proposals > 0 {
 		past += fmt.Sprintf(", %d proposals", c.Proposals)
+	}
+	if c.Releases > 0 {
+		past += fmt.Sprintf(", %d releases", c.Releases)
 	}
 	shares := ""
 	if c.Shares > 0 {

@@ -96,7 +96,7 @@ func TestImport_WithMedia(t *testing.T) {
 			if got := from.do(t, "export", "--workspace", from.workspace, file); !strings.Contains(got, " 4 media, 1 brandings, 1 projects, 1 documents") {
 				t.Errorf("exported %q", got)
 			}
-			want := map[string]int{"folders": 1, "brandings": 1, "projects": 1, "documents": 1, "versions": 0, "proposals": 0, "media": 4, "shares": 3, "subscriptions": 0}
+			want := map[string]int{"folders": 1, "brandings": 1, "projects": 1, "documents": 1, "versions": 0, "proposals": 0, "media": 4, "releases": 0, "shares": 3, "subscriptions": 0}
 			importing := func(flags ...string) importReport {
 				return decoded[importReport](t, into.do(t, append([]string{"import", "--workspace", into.workspace, file, "--json"}, flags...)...))
 			}
@@ -237,7 +237,7 @@ func bytesLine(content string) string {
 func TestImport_MediaThatAreWrong(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	in := &instance{[]string{"--data", data}, createWorkspace(t, []string{"--data", data}, "business").ID}
+	in := &instance{flags: []string{"--data", data}, workspace: createWorkspace(t, []string{"--data", data}, "business").ID}
 	medium := mediumLine(1, "hello", "")
 	for name, c := range map[string]struct {
 		lines []string

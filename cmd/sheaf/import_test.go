@@ -31,7 +31,7 @@ func onEngines(t *testing.T, test func(t *testing.T, in *instance)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			flags := where(t)
-			test(t, &instance{flags, createWorkspace(t, flags, "business").ID})
+			test(t, &instance{flags: flags, workspace: createWorkspace(t, flags, "business").ID})
 		})
 	}
 }
@@ -40,11 +40,12 @@ func onEngines(t *testing.T, test func(t *testing.T, in *instance)) {
 type instance struct {
 	flags     []string
 	workspace string
+	env       environment
 }
 
 func (in *instance) run(t *testing.T, args ...string) result {
 	t.Helper()
-	return sheafCommand(t, append(args, in.flags...)...)
+	return sheafWith(t, in.env, "", append(args, in.flags...)...)
 }
 
 func (in *instance) importing(t *testing.T, file string, args ...string) result {
@@ -61,8 +62,8 @@ func (in *instance) export(t *testing.T) string {
 // healthy fails if the doctor finds a violation.
 func (in *instance) healthy(t *testing.T) {
 	t.Helper()
-	if got := in.run(t, "doctor").succeeds(t); got != "no violation was found\n" {
-		t.Errorf("the doctor says %q", got)
+	if got := in.run(t, "doctor"); got.code != 0 || got.stdout != "no violation was found\n" {
+		t.Errorf("the doctor says %q, %s", got.stdout, got.stderr)
 	}
 }
 
@@ -290,7 +291,7 @@ func TestImport_IDsOfOtherWorkspaces(t *testing.T) {
 		file := workspaceFile(t)
 		in.imports(t, file)
 		before := in.export(t)
-		other := &instance{in.flags, createWorkspace(t, in.flags, "business").ID}
+		other := &instance{flags: in.flags, workspace: createWorkspace(t, in.flags, "business").ID, env: in.env}
 		report := other.imports(t, file)
 		if report.Added["projects"] != 520 || report.Skipped["projects"] != 0 || len(report.Subscriptions) != 2 {
 			t.Fatalf("reported %+v", report)
@@ -355,7 +356,7 @@ func TestImport_TheRulesOfTheAPIHold(t *testing.T) {
 
 func TestImport_TheLimitsOfThePlanHold(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
-		pro := &instance{in.flags, createWorkspace(t, in.flags, "pro").ID}
+		pro := &instance{flags: in.flags, workspace: createWorkspace(t, in.flags, "pro").ID}
 		pro.importing(t, exportOf(t, brandingLine(9, "", false))).fails(t, "line 2", "brandings need the Business plan")
 		for plan, want := range map[string]struct {
 			lines []string
@@ -365,7 +366,7 @@ func TestImport_TheLimitsOfThePlanHold(t *testing.T) {
 			"pro":      {[]string{folderLine(1, "x", "project", ""), folderLine(2, "y", "branding", "")}, []string{"line 3", "branding folders need the Business plan"}},
 			"business": {subscriptionLines(21), []string{"line 22", "the business plan allows 20"}},
 		} {
-			ws := &instance{in.flags, createWorkspace(t, in.flags, plan).ID}
+			ws := &instance{flags: in.flags, workspace: createWorkspace(t, in.flags, plan).ID}
 			empty := ws.export(t)
 			ws.importing(t, exportOf(t, want.lines...)).fails(t, want.words...)
 			if got := ws.export(t); got != empty {
@@ -431,7 +432,7 @@ func TestImport_ReadsStrictly(t *testing.T) {
 	in.importing(t, fileOf(t, `{"kind":"sheaf_export","form":1}`+"\n"+projectLine(1, "")+"\n"+`{"kind":"end","records":2}`)).fails(t, "line 3: ", "lines were lost")
 	in.importing(t, exportOf(t), "--from-line", "4").fails(t, "after its end")
 	in.importing(t, fileOf(t, "{\"kind\":\"sheaf_export\",\"form\":1}\r\n{\"kind\":\"end\"}\r\n")).succeeds(t)
-	nowhere := &instance{in.flags, testID(1)}
+	nowhere := &instance{flags: in.flags, workspace: testID(1)}
 	nowhere.importing(t, exportOf(t, projectLine(1, ""))).fails(t, "sheaf: workspace "+testID(1)+" not found", "; nothing was imported")
 	nowhere.importing(t, exportOf(t, many...)).fails(t, "sheaf: workspace "+testID(1)+" not found")
 	nowhere.run(t, "export", "--workspace", nowhere.workspace, "-").fails(t, "not found")

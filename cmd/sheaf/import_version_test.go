@@ -35,7 +35,7 @@ func (s *running) asks(t *testing.T, method, path, key, body string) string {
 func (in *instance) serves(t *testing.T) (*running, string) {
 	t.Helper()
 	key := decoded[keyRecord](t, in.run(t, "key", "create", "--json", "--workspace", in.workspace, "--name", "k", "--scopes", "all").succeeds(t)).Key
-	return start(t, append([]string{"--first-run", "none"}, in.flags...)...), key
+	return startWith(t, in.env, append([]string{"--first-run", "none"}, in.flags...)...), key
 }
 
 // After an export and an import, the API shows the same texts, versions, hashes and authors, and

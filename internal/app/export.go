@@ -8,28 +8,35 @@ import (
 )
 
 // Exported is one record of an export: a folder, a project, a document with its present version, a
-// past version with its document, a proposal, one of its texts or comments, a medium, a branding, a share,
-// or a subscription.
+// past version with its document, a proposal, one of its texts or comments, a medium, a release, one of its
+// documents or media, its end, a branding, a share, or a subscription.
 type Exported struct {
-	Folder       *sheaf.Folder
-	Project      *sheaf.Project
-	Document     *sheaf.Document
-	Version      *sheaf.VersionText
-	VersionOf    sheaf.DocumentID // document of a past version
-	Proposal     *sheaf.Proposal
-	Text         *string          // a text of the proposal TextOf
-	TextOf       sheaf.ProposalID // proposal of a text
-	Comment      *sheaf.Comment
-	Medium       *sheaf.Medium // its bytes are opened later, by ExportedBytes
-	Branding     *sheaf.Branding
-	Default      bool // the branding is the workspace's default
-	Share        *sheaf.Share
-	Subscription *sheaf.Subscription
+	Folder         *sheaf.Folder
+	Project        *sheaf.Project
+	Document       *sheaf.Document
+	Version        *sheaf.VersionText
+	VersionOf      sheaf.DocumentID // document of a past version
+	Proposal       *sheaf.Proposal
+	Text           *string          // a text of the proposal TextOf
+	TextOf         sheaf.ProposalID // proposal of a text
+	Comment        *sheaf.Comment
+	Medium         *sheaf.Medium // its bytes are opened later, by ExportedBytes
+	Release        *sheaf.Release
+	Released       *sheaf.DocumentText // a document of the release ReleaseOf
+	ReleasedText   bool                // it has its text. Otherwise an earlier document of a release has the same one
+	ReleasedMedium *sheaf.Medium       // a medium of the release ReleaseOf
+	ReleaseEnd     bool                // nothing more of the release ReleaseOf follows
+	ReleaseOf      sheaf.ReleaseID
+	Branding       *sheaf.Branding
+	Default        bool // the branding is the workspace's default
+	Share          *sheaf.Share
+	Subscription   *sheaf.Subscription
 }
 
 // Export calls each for every record of a workspace, all as of one moment, in this order: folders,
 // parents before their children; projects; documents that are not deleted, each followed by its
-// past versions, newest first; proposals, each followed by its texts and comments; media; brandings; shares, except those of deleted documents;
+// past versions, newest first; proposals, each followed by its texts and comments; media; releases, each followed by
+// its documents, its media and its end; brandings; shares, except those of deleted documents;
 // subscriptions. It returns NotFound for an unknown workspace, and any error of each.
 func (o Operator) Export(ctx context.Context, id sheaf.WorkspaceID, each func(Exported) error) error {
 	err := o.app.store.ReadLong(ctx, func(r *store.Reader) error {
@@ -61,6 +68,9 @@ func export(r *store.Reader, ws sheaf.Workspace, each func(Exported) error) erro
 		return err
 	}
 	if err := r.EachMedium(id, func(m sheaf.Medium) error { return each(Exported{Medium: &m}) }); err != nil {
+		return err
+	}
+	if err := r.EachRelease(id, func(v sheaf.Release) error { return exportRelease(r, id, v, each) }); err != nil {
 		return err
 	}
 	err := r.EachBranding(id, func(b sheaf.Branding) error { return each(Exported{Branding: &b, Default: b.ID == ws.DefaultBranding}) })

@@ -32,20 +32,26 @@ type ImportRecord struct {
 	ProposalText         *string // of the proposal with the identifier
 	Comment              *ImportComment
 	Medium               *ImportMedium // saved only by ImportMedium
+	Release              *ImportRelease
+	Released             *ImportReleased       // of the release with the identifier
+	ReleasedMedium       *ImportReleasedMedium // of the release with the identifier; with its bytes, saved only by ImportMedium
+	ReleaseEnd           bool                  // all parts of the release with the identifier precede
 	Share                *ImportShare
 	Subscription         *sheaf.SubscriptionChange
 
-	text store.Text // of a document or version; checkBatch prepares it before the transaction
+	// checkBatch prepares these before the transaction.
+	text  store.Text       // of a document or version, or of a document of a release
+	named []sheaf.MediumID // media that the text of a document of a release names
 }
 
 // ImportCount counts records by kind.
 type ImportCount struct {
-	Folders, Brandings, Projects, Documents, Versions, Proposals, Media, Shares, Subscriptions int64
+	Folders, Brandings, Projects, Documents, Versions, Proposals, Media, Releases, Shares, Subscriptions int64
 }
 
 // Sum returns the number of records of all kinds.
 func (c ImportCount) Sum() int64 {
-	return c.Folders + c.Brandings + c.Projects + c.Documents + c.Versions + c.Proposals + c.Media + c.Shares + c.Subscriptions
+	return c.Folders + c.Brandings + c.Projects + c.Documents + c.Versions + c.Proposals + c.Media + c.Releases + c.Shares + c.Subscriptions
 }
 
 func (c *ImportCount) add(d ImportCount) {
@@ -56,6 +62,7 @@ func (c *ImportCount) add(d ImportCount) {
 	c.Versions += d.Versions
 	c.Proposals += d.Proposals
 	c.Media += d.Media
+	c.Releases += d.Releases
 	c.Shares += d.Shares
 	c.Subscriptions += d.Subscriptions
 }
@@ -119,6 +126,14 @@ func (o Operator) CheckImport(r ImportRecord) error {
 		return sheaf.CommentChange{Body: sheaf.Some(r.Comment.Body)}.Check()
 	case r.Medium != nil:
 		return r.Medium.check()
+	case r.Release != nil:
+		return r.Release.check()
+	case r.Released != nil:
+		return r.Released.check()
+	case r.ReleasedMedium != nil:
+		return r.ReleasedMedium.check()
+	case r.ReleaseEnd:
+		return nil
 	case r.Share != nil:
 		return r.Share.CheckNew()
 	}
@@ -198,6 +213,9 @@ func (o Operator) checkBatch(batch []ImportRecord) error {
 			return &RecordError{i, err}
 		}
 		batch[i].text = store.NewText(r.Content())
+		if r.Released != nil {
+			batch[i].named = mediaNamed(r.Content())
+		}
 	}
 	return nil
 }
@@ -228,6 +246,9 @@ func (w *work) saveImport(im *importing) (Imported, error) {
 		return im.out, err
 	}
 	if err := w.saveProposals(im); err != nil {
+		return im.out, err
+	}
+	if err := w.saveReleases(im); err != nil {
 		return im.out, err
 	}
 	if err := w.InsertShares(w.ws.ID, im.newShares); err != nil {

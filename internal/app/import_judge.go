@@ -3,6 +3,7 @@ package app
 import (
 	"crypto/sha256"
 	"fmt"
+	"strings"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -30,6 +31,10 @@ type importing struct {
 	proposals     map[sheaf.ProposalID]bool
 	proposal      *acceptedProposal // whose texts and comments follow; nil: it was skipped
 	current       importedDocument
+	release       *importedRelease                    // whose documents and media follow; nil: none yet
+	releases      map[sheaf.ReleaseID]sheaf.ProjectID // complete ones, as far as the file has named them
+	releaseTexts  map[string]int64                    // the lengths of texts of releases, by hash
+	releaseNames  map[sheaf.ProjectID]map[string]bool
 	places        map[sheaf.DocumentID]importedPlace // of documents that are parents or were accepted
 
 	// The holders of the external ids that the batch names, stored or accepted.
@@ -47,7 +52,14 @@ type importing struct {
 	newVersions  []store.NewVersion
 	newTexts     []acceptedText
 	newProposals []*acceptedProposal
-	newShares    []*sheaf.Share // their addresses are created when they are saved
+	newReleases  []sheaf.Release
+	newReleased  []store.NewReleased
+	newKept      []keptMedium
+	ended        []endedRelease
+	touched      map[sheaf.ReleaseID]bool // releases whose import goes on
+	newShares    []*sheaf.Share           // their addresses are created when they are saved
+
+	newReleaseTexts []acceptedReleaseText
 }
 
 // creation is an event to emit.
@@ -61,6 +73,7 @@ func newImporting(ws sheaf.Workspace, now time.Time) *importing {
 	return &importing{ws: ws, now: now, folders: map[sheaf.FolderID]sheaf.Folder{},
 		brandings: map[sheaf.BrandingID]bool{}, projects: map[sheaf.ProjectID]bool{},
 		documents: map[sheaf.DocumentID]bool{}, media: map[sheaf.MediumID]bool{}, shares: map[sheaf.ShareID]bool{}, subscriptions: map[sheaf.SubscriptionID]bool{}, proposals: map[sheaf.ProposalID]bool{},
+		releases: map[sheaf.ReleaseID]sheaf.ProjectID{}, releaseTexts: map[string]int64{}, releaseNames: map[sheaf.ProjectID]map[string]bool{}, touched: map[sheaf.ReleaseID]bool{},
 		folderOf: map[string]sheaf.FolderID{}, projectOf: map[string]sheaf.ProjectID{},
 		documentOf: map[string]sheaf.DocumentID{}, places: map[sheaf.DocumentID]importedPlace{}}
 }
@@ -69,6 +82,8 @@ func newImporting(ws sheaf.Workspace, now time.Time) *importing {
 func (im *importing) nextBatch() {
 	im.out, im.created, im.newFolders, im.newBrandings, im.newProjects = Imported{}, nil, nil, nil, nil
 	im.newDocuments, im.newVersions, im.newTexts, im.newShares, im.newProposals = nil, nil, nil, nil, nil
+	im.newReleases, im.newReleased, im.newKept, im.ended, im.newReleaseTexts = nil, nil, nil, nil, nil
+	clear(im.touched)
 }
 
 // judge accepts the records in order, or returns a *RecordError for the first that is refused. A
@@ -95,9 +110,17 @@ func (im *importing) judge(r *store.Reader, batch []ImportRecord) error {
 		case record.OfProposal():
 			err = im.acceptPart(record)
 		case record.Medium != nil:
-			err = im.acceptMedium(record)
+			err = im.acceptMedium(r, record)
+		case record.Release != nil:
+			err = im.acceptRelease(r, record)
+		case record.Released != nil:
+			err = im.acceptReleased(r, record)
+		case record.ReleasedMedium != nil:
+			err = im.acceptReleasedMedium(r, i, record)
+		case record.ReleaseEnd:
+			err = im.acceptReleaseEnd(r, i, record)
 		case record.Share != nil:
-			err = im.acceptShare(record)
+			err = im.acceptShare(r, record)
 		default:
 			err = im.acceptSubscription(r, record)
 		}
@@ -122,6 +145,7 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 	var shares []sheaf.ShareID
 	var media []sheaf.MediumID
 	var proposals []sheaf.ProposalID
+	var texts []string // hashes of texts of releases
 	for _, b := range batch {
 		switch {
 		case b.Folder != nil:
@@ -142,6 +166,10 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 		case b.Medium != nil:
 			media = append(media, sheaf.MediumID(b.ID))
 			documents = appendID(documents, b.Medium.DocumentID)
+		case b.Release != nil:
+			projects = append(projects, b.Release.ProjectID)
+		case b.Released != nil && b.Released.SHA256 != "":
+			texts = append(texts, strings.ToLower(b.Released.SHA256))
 		case b.Share != nil:
 			brandings = appendID(brandings, b.Share.BrandingID)
 			shares = append(shares, sheaf.ShareID(b.ID))
@@ -166,6 +194,9 @@ func (im *importing) findStored(r *store.Reader, batch []ImportRecord) error {
 		return err
 	}
 	if err := learn(im.proposals, im.ws.ID, proposals, r.KnownProposals); err != nil {
+		return err
+	}
+	if err := learn(im.releaseTexts, im.ws.ID, texts, r.KnownReleaseTexts); err != nil {
 		return err
 	}
 	if err := learn(im.shares, im.ws.ID, shares, r.KnownShares); err != nil {

@@ -41,7 +41,8 @@ const importWithin = 2 * time.Hour
 // ImportMedium adds a medium to a workspace, with its event, as Import adds other records. A medium
 // whose identifier exists in the workspace is skipped. open returns its bytes from the beginning,
 // each time it is called. If the bytes cannot be stored, or would use the reserve of the disk,
-// ImportMedium returns Unavailable and keeps nothing.
+// ImportMedium returns Unavailable and keeps nothing. It also adds a medium to a release that is
+// being imported, without an event.
 //
 // Until its bytes are stored, it is a pending row with another identifier. So a medium whose import
 // was interrupted can be imported again at once.
@@ -66,18 +67,23 @@ func (o Operator) ImportMedium(ctx context.Context, id sheaf.WorkspaceID, r Impo
 	defer written()
 	pending := m
 	pending.ID, pending.DocumentID = sheaf.MediumID(o.app.newID()), nil
-	var out Imported
+	var begun announced
 	err = o.app.whileRemoving(ctx, func() (removing *store.Removal, err error) {
-		out, removing, err = o.announceImport(ctx, id, r, pending)
-		return removing, err
+		begun, err = o.announceImport(ctx, id, r, pending)
+		return begun.removing, err
 	})
-	if err != nil || out.Skipped.Media > 0 {
-		return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows all workspaces")
+	if err != nil || begun.skipped {
+		return begun.out, forOperator(err, "workspace", string(id), "sheaf workspace list shows all workspaces")
 	}
 	within, cancel := context.WithTimeout(ctx, importWithin)
 	defer cancel()
+	out := begun.out
 	err = mediaError(o.app.media.Put(within, mediumKey(id, m), m.Bytes, open()))
-	if err == nil {
+	switch {
+	case err != nil:
+	case r.ReleasedMedium != nil:
+		out, err = o.publishReleasedMedium(context.WithoutCancel(ctx), id, sheaf.ReleaseID(r.ID), pending.ID, m)
+	default:
 		out, err = o.publishImport(context.WithoutCancel(ctx), id, pending.ID, m)
 	}
 	if err != nil || out.Skipped.Media > 0 {
@@ -88,37 +94,61 @@ func (o Operator) ImportMedium(ctx context.Context, id sheaf.WorkspaceID, r Impo
 
 // medium builds the Medium to store.
 func (r ImportRecord) medium(open func() io.Reader) (sheaf.Medium, error) {
-	in := r.Medium
-	m := sheaf.Medium{ID: sheaf.MediumID(r.ID), Filename: sheaf.Untitled, Bytes: in.Bytes, SHA256: in.SHA256, DocumentID: in.DocumentID.Pointer(), Revision: 1}
+	in, id := r.Medium, sheaf.MediumID(r.ID)
+	if r.ReleasedMedium != nil {
+		in, id = &r.ReleasedMedium.ImportMedium, r.ReleasedMedium.ID
+	}
+	m := in.medium(id, r.CreatedAt)
+	return m, describe(&m, open)
+}
+
+// medium returns the medium without what its bytes say.
+func (in *ImportMedium) medium(id sheaf.MediumID, created *time.Time) sheaf.Medium {
+	m := sheaf.Medium{ID: id, Filename: sheaf.Untitled, Bytes: in.Bytes, SHA256: in.SHA256, DocumentID: in.DocumentID.Pointer(), Revision: 1}
 	if in.Filename.Given() {
 		m.Filename = in.Filename.Value
 	}
-	if r.CreatedAt != nil {
-		m.CreatedAt = r.CreatedAt.Truncate(time.Millisecond)
+	if created != nil {
+		m.CreatedAt = created.Truncate(time.Millisecond)
 	}
-	return m, describe(&m, open)
+	return m
+}
+
+// announced is the result of announceImport.
+type announced struct {
+	out      Imported
+	skipped  bool           // the medium exists
+	removing *store.Removal // a removal of the same bytes that is under way; nil: none
 }
 
 // announceImport checks the record as Import would, and adds the pending row, unless the medium
 // exists. If the same bytes are being removed, it returns that removal instead. No plan limits what
 // an operator imports.
-func (o Operator) announceImport(ctx context.Context, id sheaf.WorkspaceID, r ImportRecord, pending sheaf.Medium) (out Imported, removing *store.Removal, err error) {
-	out, err = operate(ctx, o, id, func(w *work) (Imported, error) {
-		removing = nil // the transaction may run again
+func (o Operator) announceImport(ctx context.Context, id sheaf.WorkspaceID, r ImportRecord, pending sheaf.Medium) (announced, error) {
+	return operate(ctx, o, id, func(w *work) (announced, error) {
 		im := newImporting(w.ws, w.now)
-		if err := im.judge(&w.Reader, []ImportRecord{r}); err != nil || im.out.Skipped.Media > 0 {
-			return im.out, err
+		if err := im.judge(&w.Reader, []ImportRecord{r}); err != nil {
+			return announced{}, err
+		}
+		if im.out.Skipped.Media > 0 || im.release != nil && im.release.skipped {
+			return announced{out: im.out, skipped: true}, nil
 		}
 		rm, found, err := w.RemovingBytes(id, pending.SHA256)
-		if err != nil || found {
-			removing = &rm
-			return Imported{}, err
+		if err != nil {
+			return announced{}, err
+		}
+		if found {
+			return announced{removing: &rm}, nil
 		}
 		w.ws.Storage += pending.Bytes
 		pending.CreatedAt = w.now
-		return im.out, w.InsertMedium(id, pending, w.now.Add(2*importWithin))
+		if im.release != nil {
+			if err := w.RenewImporting(id, im.release.ID, w.now.Add(releaseWithin)); err != nil {
+				return announced{}, err
+			}
+		}
+		return announced{out: im.out}, w.InsertMedium(id, pending, w.now.Add(2*importWithin))
 	})
-	return out, removing, err
 }
 
 // publishImport replaces the pending medium by m. If m was imported meanwhile by another import, it
@@ -146,6 +176,13 @@ func (o Operator) publishImport(ctx context.Context, id sheaf.WorkspaceID, pendi
 		if m.CreatedAt.IsZero() {
 			m.CreatedAt = w.now
 		}
+		kept, err := w.KeptByRelease(id, m.ID)
+		if err != nil {
+			return out, err
+		}
+		if kept { // it counts already
+			w.ws.Storage -= m.Bytes
+		}
 		w.emit(sheaf.MediaUploaded, string(m.ID), &m)
 		out.Added.Media++
 		return out, w.ReplacePending(id, pending, m)
@@ -158,11 +195,14 @@ var errImportTooLong = &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUna
 	Text: "a server removed a medium during the import, because it seemed abandoned: import again"}
 
 // acceptMedium accepts a medium. ImportMedium saves it once its bytes are stored.
-func (im *importing) acceptMedium(r ImportRecord) error {
+func (im *importing) acceptMedium(reader *store.Reader, r ImportRecord) error {
 	id := sheaf.MediumID(r.ID)
 	if im.media[id] {
 		im.out.Skipped.Media++
 		return nil
+	}
+	if other, err := reader.HasOtherBytes(im.ws.ID, id, r.Medium.SHA256); err != nil || other {
+		return firstError(err, sheaf.InvalidField("sha256", "sha256: a release of this workspace has medium %s with other bytes", id))
 	}
 	if d := r.Medium.DocumentID; d.Given() && !im.documents[d.Value] {
 		return notEarlier("document_id", "document", string(d.Value))
@@ -173,23 +213,24 @@ func (im *importing) acceptMedium(r ImportRecord) error {
 }
 
 // ExportedBytes opens the bytes of an exported medium, which the caller closes. If the medium was
-// deleted after the export, it returns nil.
+// deleted after the export, and no release has it, it returns nil.
 func (o Operator) ExportedBytes(ctx context.Context, id sheaf.WorkspaceID, m sheaf.Medium) (media.Content, error) {
 	if o.app.media == nil {
 		return nil, errors.New("there are media, and nobody said where their bytes are: name the bucket with --media-url, as for the server, or leave them out with --without-media")
 	}
-	content, err := o.app.media.Open(ctx, mediumKey(id, m))
+	key := mediumKey(id, m)
+	content, err := o.app.media.Open(ctx, key)
 	if !errors.Is(err, media.ErrNotFound) {
 		return content, err
 	}
-	_, err = readUnasked(ctx, o.app, func(r *store.Reader) (sheaf.Medium, error) { return r.Medium(id, m.ID) })
-	switch {
-	case sheaf.KindOf(err) == sheaf.NotFound:
-		return nil, nil
-	case err != nil:
+	needed, err := readUnasked(ctx, o.app, func(r *store.Reader) (bool, error) {
+		_, live, err := r.LiveWith(id, key.SHA256)
+		return live, err
+	})
+	if err != nil || !needed {
 		return nil, err
 	}
-	// The medium existed before and after the look at its bytes.
+	// A row needed the bytes before and after the look at them.
 	return nil, lostBytes(m)
 }
 

@@ -1,6 +1,9 @@
 package app
 
-import "sheaf.dev/internal/sheaf"
+import (
+	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
+)
 
 // ImportShare is a share to import: what it shows and how. Its address and password are secrets
 // that no export contains.
@@ -15,14 +18,14 @@ const lockedShare = "locked"
 // acceptShare accepts a share, which gets a new address: its old one leads to where it was
 // exported. If it had a password, no password opens it until a new one is set. So the import
 // publishes nothing that was protected.
-func (im *importing) acceptShare(r ImportRecord) error {
+func (im *importing) acceptShare(reader *store.Reader, r ImportRecord) error {
 	id, in := sheaf.ShareID(r.ID), r.Share
 	if im.shares[id] {
 		im.out.Skipped.Shares++
 		return nil
 	}
 	s := in.Apply(sheaf.Share{ID: id, ResourceType: sheaf.Shareable(in.ResourceType.Value), ResourceID: in.ResourceID.Value, Revision: 1})
-	if err := im.shareableKnown(s); err != nil {
+	if err := firstError(im.shareableKnown(s), im.releaseKnown(reader, s)); err != nil {
 		return err
 	}
 	if s.BrandingID != nil && !im.brandings[*s.BrandingID] {

@@ -19,7 +19,8 @@ type ImportVersion struct {
 	Restored       *int64 // number of an earlier version that it restored; nil: none
 }
 
-// Content returns the text of a document, a version or a proposal. Other records have none.
+// Content returns the text of a document, a version, a proposal or a document of a release. Other
+// records have none.
 func (r ImportRecord) Content() string {
 	switch {
 	case r.Document != nil:
@@ -28,6 +29,8 @@ func (r ImportRecord) Content() string {
 		return r.Version.Content.Value
 	case r.ProposalText != nil:
 		return *r.ProposalText
+	case r.Released != nil:
+		return r.Released.Content.Value
 	}
 	return ""
 }

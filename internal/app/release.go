@@ -247,12 +247,7 @@ func mediaOfSource(r *store.Reader, ws sheaf.WorkspaceID, s store.TextSource) (i
 	if err != nil {
 		return nil, err
 	}
-	for address := range mediaIn(text) {
-		if id, ok := sheaf.ParseUUID(strings.TrimPrefix(address, mediaScheme)); ok {
-			ids = append(ids, sheaf.MediumID(id))
-		}
-	}
-	if len(ids) == 0 {
+	if ids = mediaNamed(text); len(ids) == 0 {
 		return nil, nil
 	}
 	found, err := r.MediaByID(ws, ids)
@@ -261,6 +256,16 @@ func mediaOfSource(r *store.Reader, ws sheaf.WorkspaceID, s store.TextSource) (i
 		ids = append(ids, m.ID)
 	}
 	return ids, err
+}
+
+// mediaNamed returns the ids of the media that a text names.
+func mediaNamed(text string) (ids []sheaf.MediumID) {
+	for address := range mediaIn(text) {
+		if id, ok := sheaf.ParseUUID(strings.TrimPrefix(address, mediaScheme)); ok {
+			ids = append(ids, sheaf.MediumID(id))
+		}
+	}
+	return ids
 }
 
 // copyText copies a text for releases, and counts it. It returns QUOTA_REACHED if the workspace has no
@@ -292,14 +297,20 @@ func mayRelease(r *store.Reader, ws sheaf.WorkspaceID, project sheaf.ProjectID, 
 		return err
 	}
 	if same.Total > 0 {
-		return sheaf.Conflictf("project %s has a release named %q: choose another name", project, sheaf.Clip(name)).ForPerson("The project has a release of that name: choose another one.")
+		return releaseNameTaken(project, name)
 	}
 	all, err := r.Releases(ws, project, sheaf.ReleaseFilter{Paging: sheaf.Paging{Limit: 1}})
 	if err == nil && all.Total >= sheaf.MaxReleases {
-		err = &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeReleaseLimit,
-			Text: fmt.Sprintf("a project may have %d releases: delete one that is not needed any more", sheaf.MaxReleases)}
+		err = errManyReleases
 	}
 	return err
+}
+
+var errManyReleases = &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeReleaseLimit,
+	Text: fmt.Sprintf("a project may have %d releases: delete one that is not needed any more", sheaf.MaxReleases)}
+
+func releaseNameTaken(project sheaf.ProjectID, name string) error {
+	return sheaf.Conflictf("project %s has a release named %q: choose another name", project, sheaf.Clip(name)).ForPerson("The project has a release of that name: choose another one.")
 }
 
 // createRelease makes the release in one transaction. If it would have to copy many texts, it returns
@@ -457,8 +468,8 @@ func (w *work) hideReleases(project sheaf.ProjectID) error {
 	return err
 }
 
-// emptyReleases removes the documents, texts and media of the workspace's deleted releases, a part in
-// each transaction.
+// emptyReleases removes the documents, texts and media of the workspace's deleted releases, and of those
+// whose import was given up, a part in each transaction.
 func (a *App) emptyReleases(ctx context.Context, ws sheaf.WorkspaceID) error {
 	for {
 		type part struct {
@@ -466,7 +477,7 @@ func (a *App) emptyReleases(ctx context.Context, ws sheaf.WorkspaceID) error {
 			more   bool
 		}
 		p, err := conclude(ctx, a, ws, func(w *work) (p part, err error) {
-			unused, more, err := w.EmptyRelease(&w.ws)
+			unused, more, err := w.EmptyRelease(&w.ws, w.now)
 			if err == nil {
 				p.unused, err = w.removals(unused)
 			}
@@ -503,8 +514,8 @@ func (w *work) removals(unused []sheaf.Medium) (out []*store.Removal, err error)
 	return out, nil
 }
 
-// FinishReleases removes what is left of deleted releases, and texts that were copied for releases that
-// were not made.
+// FinishReleases removes what is left of deleted releases and of unfinished imports, and texts that were
+// copied for releases that were not made.
 func (o Operator) FinishReleases(ctx context.Context) error {
 	found, err := readUnasked(ctx, o.app, func(r *store.Reader) ([]sheaf.WorkspaceID, error) {
 		return r.UnfinishedReleases(o.app.now(), settleBatch)

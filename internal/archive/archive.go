@@ -11,6 +11,10 @@
 //	{"kind":"comment","proposal_id":…} what people say about it
 //	{"kind":"medium","id":…}
 //	{"kind":"bytes","base64":…}       its bytes, in as many lines as they need
+//	{"kind":"release","id":…}
+//	{"kind":"release_document","release_id":…} its documents, parents before what is below them
+//	{"kind":"release_medium","release_id":…} its media, with bytes that no earlier line has
+//	{"kind":"release_end","release_id":…}
 //	{"kind":"branding","id":…}
 //	{"kind":"share","id":…}           without its address and its password
 //	{"kind":"subscription","id":…}    without its secret
@@ -27,20 +31,24 @@ const form = 1
 
 // The kinds of lines.
 const (
-	kindHead         = "sheaf_export"
-	kindFolder       = "folder"
-	kindBranding     = "branding"
-	kindProject      = "project"
-	kindDocument     = "document"
-	kindVersion      = "version"
-	kindProposal     = "proposal"
-	kindText         = "proposal_text"
-	kindComment      = "comment"
-	kindMedium       = "medium"
-	kindBytes        = "bytes"
-	kindShare        = "share"
-	kindSubscription = "subscription"
-	kindEnd          = "end"
+	kindHead          = "sheaf_export"
+	kindFolder        = "folder"
+	kindBranding      = "branding"
+	kindProject       = "project"
+	kindDocument      = "document"
+	kindVersion       = "version"
+	kindProposal      = "proposal"
+	kindText          = "proposal_text"
+	kindComment       = "comment"
+	kindMedium        = "medium"
+	kindBytes         = "bytes"
+	kindRelease       = "release"
+	kindReleased      = "release_document"
+	kindReleaseMedium = "release_medium"
+	kindReleaseEnd    = "release_end"
+	kindShare         = "share"
+	kindSubscription  = "subscription"
+	kindEnd           = "end"
 )
 
 // Count is how many records of each noun there are.

@@ -52,7 +52,7 @@ func (im *Import) Check(op app.Operator) error {
 	var past history
 	var file filling
 	var of parts
-	tree := forest{}
+	tree, releases := forest{}, newBlock()
 	lines, err := im.each(func(number int, line line) error {
 		if last == kindEnd {
 			return errors.New("follows the end: one file is one export")
@@ -61,6 +61,9 @@ func (im *Import) Check(op app.Operator) error {
 			return err
 		}
 		if err := of.line(number, &line); err != nil {
+			return err
+		}
+		if err := releases.line(number, &line); err != nil {
 			return err
 		}
 		if last = line.kind; last == kindEnd {
@@ -98,8 +101,13 @@ func (im *Import) checkLine(number int, line line) error {
 	}
 	im.HasSubscriptions = im.HasSubscriptions || line.kind == kindSubscription
 	im.HasShares = im.HasShares || line.kind == kindShare
-	im.HasMedia = im.HasMedia || line.kind == kindMedium && !im.WithoutMedia
+	im.HasMedia = im.HasMedia || hasBytes(&line) && !im.WithoutMedia
 	return im.op.CheckImport(line.record)
+}
+
+// hasBytes reports whether lines with the bytes of a medium follow the line.
+func hasBytes(l *line) bool {
+	return l.record.Medium != nil || l.record.ReleasedMedium != nil && l.record.ReleasedMedium.WithBytes
 }
 
 // sameCount compares what the last line says with what was there.
@@ -224,7 +232,7 @@ func (im *Import) batches(ctx context.Context) error {
 		if number < im.FromLine || line.kind == kindEnd {
 			return nil
 		}
-		if line.kind == kindMedium || line.kind == kindBytes {
+		if hasBytes(&line) || line.kind == kindBytes || line.kind == kindReleaseMedium && im.WithoutMedia {
 			return im.medium(ctx, &b, number, line, source)
 		}
 		if b.full(line) {

@@ -71,11 +71,17 @@ var kindFields = map[string][]string{
 	kindVersion: {"document_id", "version", "title", "content", "user_id", "key_id", "proposal_id", "created_at", "restored_version"},
 	kindProposal: {"id", "title", "message", "state", "revision", "changes", "people", "user_id", "key_id", "note", "created_at", "updated_at",
 		"decided_at", "decided_by"},
-	kindText:         {"proposal_id", "content"},
-	kindComment:      {"proposal_id", "number", "change", "body", "user_id", "key_id", "created_at", "updated_at"},
-	kindMedium:       {"id", "filename", "document_id", "bytes", "sha256", "created_at"},
-	kindBytes:        {"base64"},
-	kindShare:        {"id", "resource_type", "resource_id", "has_password", "expires_at", "branding_id", "listed", "created_at", "updated_at"},
+	kindText:    {"proposal_id", "content"},
+	kindComment: {"proposal_id", "number", "change", "body", "user_id", "key_id", "created_at", "updated_at"},
+	kindMedium:  {"id", "filename", "document_id", "bytes", "sha256", "created_at"},
+	kindBytes:   {"base64"},
+	kindRelease: {"id", "project_id", "name", "notes", "documents", "user_id", "key_id", "created_at"},
+	kindReleased: {"release_id", "id", "title", "description", "parent_id", "sort_order", "number", "external_id", "url", "metadata", "version",
+		"content", "content_sha256", "created_at", "updated_at"},
+	kindReleaseMedium: {"release_id", "id", "filename", "bytes", "sha256", "with_bytes", "created_at"},
+	kindReleaseEnd:    {"release_id"},
+	kindShare: {"id", "resource_type", "resource_id", "has_password", "expires_at", "branding_id", "listed", "release", "show_releases",
+		"created_at", "updated_at"},
 	kindSubscription: {"id", "name", "url", "events", "header_names", "filter", "created_at", "updated_at"},
 	kindEnd:          {"records"},
 }
@@ -116,7 +122,7 @@ func lineError(err error) error {
 func knownFields(kind string, names []string) error {
 	may, ok := kindFields[kind]
 	if !ok {
-		return fmt.Errorf("kind %q is unknown: it is folder, project, document, version, proposal, proposal_text, comment, medium, bytes, branding, share or subscription", sheaf.Clip(kind))
+		return fmt.Errorf("kind %q is unknown: it is folder, project, document, version, proposal, proposal_text, comment, medium, bytes, release, release_document, release_medium, release_end, branding, share or subscription", sheaf.Clip(kind))
 	}
 	for _, name := range names {
 		if name != "kind" && !slices.Contains(may, name) {
@@ -174,6 +180,15 @@ func (out *line) read(f *strict.Fields) {
 	case kindBytes:
 		out.bytes = readBytes(f)
 		return
+	case kindReleased:
+		out.record = readReleased(f)
+		return
+	case kindReleaseMedium:
+		out.record = readReleasedMedium(f)
+		return
+	case kindReleaseEnd:
+		out.record = readReleaseEnd(f)
+		return
 	}
 	required(f, "id")
 	out.record = app.ImportRecord{ID: referenceTo[string](f, "id").Value, CreatedAt: f.Time("created_at").Pointer(), UpdatedAt: f.Time("updated_at").Pointer()}
@@ -199,10 +214,13 @@ func (out *line) read(f *strict.Fields) {
 		r.Proposal = readProposal(f)
 	case kindMedium:
 		r.Medium = readMedium(f)
+	case kindRelease:
+		r.Release = readRelease(f)
 	case kindShare:
 		r.Share = &app.ImportShare{HasPassword: f.Bool("has_password").Value, ShareChange: sheaf.ShareChange{ResourceType: f.Text("resource_type"),
 			ResourceID: referenceTo[string](f, "resource_id"), ExpiresAt: f.Time("expires_at"),
-			BrandingID: referenceTo[sheaf.BrandingID](f, "branding_id"), Listed: f.Bool("listed")}}
+			BrandingID: referenceTo[sheaf.BrandingID](f, "branding_id"), Listed: f.Bool("listed"),
+			Release: f.Text("release"), ShowReleases: f.Bool("show_releases")}}
 	case kindSubscription:
 		r.Subscription = &sheaf.SubscriptionChange{Name: f.Text("name"), URL: f.Text("url"), Events: f.Texts("events"), Filter: filter(f)}
 		out.headers = f.Texts("header_names").Value

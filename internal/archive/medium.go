@@ -86,7 +86,11 @@ func (f *filling) begin(number int, l *line) error {
 	if f.sum != nil {
 		return fmt.Errorf("is where %d more bytes of the medium of line %d should be: lines were lost, export it again", f.left, f.first)
 	}
-	if m := l.record.Medium; m != nil {
+	m := l.record.Medium
+	if kept := l.record.ReleasedMedium; kept != nil && kept.WithBytes {
+		m = &kept.ImportMedium
+	}
+	if m != nil {
 		*f = filling{sha256.New(), m.Bytes, m.SHA256, number}
 	}
 	return nil

@@ -27,7 +27,12 @@ func Write(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, out io.Wr
 		return count, err
 	}
 	defer listed.Close()
-	w := &writer{out: bufio.NewWriterSize(out, 1<<16)}
+	releases, err := newSpool()
+	if err != nil {
+		return count, err
+	}
+	defer releases.close()
+	w := &writer{out: bufio.NewWriterSize(out, 1<<16), written: map[string]bool{}}
 	if err := w.write(w.out, kindHead, func(o *sheaf.Object) { o.Int("form", form) }); err != nil {
 		return count, err
 	}
@@ -38,15 +43,20 @@ func Write(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, out io.Wr
 			return media.Encode(e.Medium)
 		case e.Medium != nil:
 			return nil
+		case e.Release != nil || e.ReleaseOf != "": // these come after the media
+			return w.release(releases, e, withMedia)
 		case e.Subscription != nil && e.Subscription.Restriction != nil:
 			return nil // its restriction belongs to a key, and keys are not exported
-		case e.Branding != nil || e.Share != nil || e.Subscription != nil: // these come after the media
+		case e.Branding != nil || e.Share != nil || e.Subscription != nil: // these come after the media and the releases
 			return w.record(rest, e)
 		}
 		return w.record(w.out, e)
 	})
 	if err == nil {
 		err = w.media(ctx, op, id, listed)
+	}
+	if err == nil {
+		err = w.releases(ctx, op, id, releases)
 	}
 	if err == nil {
 		err = errors.Join(rest.Flush(), rewound(behind, func(r io.Reader) error { _, err := io.Copy(w.out, r); return err }))
@@ -62,10 +72,11 @@ func Write(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, out io.Wr
 
 // writer writes lines and counts them.
 type writer struct {
-	out    *bufio.Writer
-	count  Count
-	pieces int64 // lines of bytes, and parts of proposals
-	line   []byte
+	out     *bufio.Writer
+	count   Count
+	pieces  int64 // lines of bytes, and parts of proposals and releases
+	line    []byte
+	written map[string]bool // hashes of the media whose bytes were written
 }
 
 // write writes a line.
@@ -81,7 +92,8 @@ func (w *writer) write(to io.Writer, kind string, r sheaf.RecordFunc) error {
 // record writes the line of a record and counts it.
 func (w *writer) record(to io.Writer, e app.Exported) error {
 	kind, fields := lineOf(e, &w.count)
-	if kind == kindText || kind == kindComment {
+	switch kind {
+	case kindText, kindComment, kindReleased, kindReleaseEnd:
 		w.pieces++
 	}
 	return w.write(to, kind, fields)
@@ -116,6 +128,12 @@ func (w *writer) medium(ctx context.Context, op app.Operator, id sheaf.Workspace
 	if err := w.record(w.out, app.Exported{Medium: &m}); err != nil {
 		return err
 	}
+	return w.bytes(ctx, m, content)
+}
+
+// bytes writes the bytes of a medium.
+func (w *writer) bytes(ctx context.Context, m sheaf.Medium, content io.Reader) error {
+	w.written[m.SHA256] = true
 	checked, piece := app.CheckedBytes(m, content), make([]byte, min(m.Bytes, lineBytes))
 	for {
 		n, err := io.ReadFull(checked, piece)
@@ -183,6 +201,13 @@ func lineOf(e app.Exported, count *Count) (kind string, r sheaf.RecordFunc) {
 	case e.Medium != nil:
 		count.Media++
 		return kindMedium, mediumFields(e.Medium)
+	case e.Release != nil:
+		count.Releases++
+		return kindRelease, releaseFields(e.Release)
+	case e.Released != nil:
+		return kindReleased, releasedFields(e.ReleaseOf, e.Released, e.ReleasedText)
+	case e.ReleaseEnd:
+		return kindReleaseEnd, releaseEndFields(e.ReleaseOf)
 	case e.Share != nil:
 		count.Shares++
 		return kindShare, shareFields(e.Share)
@@ -242,6 +267,8 @@ func shareFields(s *sheaf.Share) sheaf.RecordFunc {
 		o.OptTime("expires_at", s.ExpiresAt)
 		o.OptText("branding_id", (*string)(s.BrandingID))
 		o.Bool("listed", s.Listed)
+		o.OptText("release", s.Release)
+		o.Bool("show_releases", s.ShowReleases)
 		o.Time("created_at", s.CreatedAt)
 		o.Time("updated_at", s.UpdatedAt)
 	}

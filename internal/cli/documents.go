@@ -145,9 +145,15 @@ func (c *documentsTrash) Run(ctx context.Context, p *Program) error {
 
 type documentsPurge struct {
 	apiCommand
-	ID string `arg:"" complete:"trashed" help:"Id or title of the document, which is deleted."`
+	ID       string `arg:"" complete:"trashed" help:"Id or title of the document, which is deleted."`
+	Releases bool   `help:"Take it out of all releases that have it, too. Without this, a document in releases stays."`
 }
 
 func (c *documentsPurge) Run(ctx context.Context, p *Program) error {
-	return c.on(trashed, &c.ID).deleteRecord(ctx, p, "document", &c.ID, func(ctx context.Context, api *client.Client) error { return api.Documents.Purge(ctx, c.ID) })
+	return c.on(trashed, &c.ID).deleteRecord(ctx, p, "document", &c.ID, func(ctx context.Context, api *client.Client) error {
+		if c.Releases {
+			return api.Documents.PurgeWithReleases(ctx, c.ID)
+		}
+		return api.Documents.Purge(ctx, c.ID)
+	})
 }

@@ -19,10 +19,14 @@ type documentsTree struct {
 func (c *documentsTree) Run(ctx context.Context, p *Program) error {
 	return ask(c.on(projects, &c.Project), ctx, p, func(ctx context.Context, api *client.Client) (client.DocumentTree, error) {
 		return api.Projects.Tree(ctx, c.Project)
-	}, c.draw)
+	}, func(tree client.DocumentTree) string {
+		return drawTree(tree, c.IDs, "no documents: make one with sheaf documents create TITLE --project ID\n")
+	})
 }
 
-func (c *documentsTree) draw(tree client.DocumentTree) string {
+// drawTree draws documents that are in reading order, with their ids if `ids` is set. Without documents it
+// returns `none`.
+func drawTree(tree client.DocumentTree, ids bool, none string) string {
 	var b strings.Builder
 	var open []int // for each level, the number of siblings still to come
 	top := 0
@@ -48,14 +52,14 @@ func (c *documentsTree) draw(tree client.DocumentTree) string {
 			b.WriteString("└── ")
 		}
 		b.WriteString(OneLine(e.Title))
-		if c.IDs {
+		if ids {
 			fmt.Fprintf(&b, "  %s", e.ID)
 		}
 		b.WriteByte('\n')
 		open = append(open, e.Children)
 	}
 	if len(tree.Data) == 0 {
-		b.WriteString("no documents: make one with sheaf documents create TITLE --project ID\n")
+		return none
 	}
 	return b.String()
 }

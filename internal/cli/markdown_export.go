@@ -16,31 +16,31 @@ type exportMarkdown struct {
 	Source string `placeholder:"NAME" help:"Only the documents that were imported from this source."`
 
 	Project string `placeholder:"ID|NAME|none" complete:"projects" help:"Only this project, as a tree that import-markdown --as-project reads. Its top level is written to the root of the folder."`
+	Release string `placeholder:"ID|NAME" complete:"releases" help:"The documents of a project as this release has them. To name it by its name, name the project with --project."`
 }
 
 // Run writes a folder, completely or not at all.
 func (c *exportMarkdown) Run(ctx context.Context, p *Program) error {
 	return c.callWith(ctx, p, manyRetries, func(ctx context.Context, api *client.Client) error {
-		if err := c.in(projects, &c.Project).resolve(ctx, api); err != nil {
+		named := c.in(projects, &c.Project)
+		if c.Release != "" {
+			named = named.on(releasesOf(&c.Project), &c.Release)
+		}
+		if err := named.resolve(ctx, api); err != nil {
 			return err
 		}
-		places, documents, err := c.layout(ctx, api)
+		f, err := c.filler(ctx, api)
 		if err != nil {
 			return err
 		}
-		media, forbidden := serverMedia(ctx, api, true)
-		if forbidden != nil && !errors.Is(forbidden, client.ErrForbidden) {
-			return forbidden
-		}
-		w, err := markdown.NewWriter(c.Dir)
-		if err != nil {
+		defer f.close()
+		if f.w, err = markdown.NewWriter(c.Dir); err != nil {
 			return err
 		}
-		f := filler{api: api, w: w, export: markdown.NewExport(places, markdown.MediaPaths(places.Paths, documents, media)), forbidden: forbidden, done: map[string]bool{}}
 		if err := f.fill(ctx); err != nil {
-			return errors.Join(err, w.Abort())
+			return errors.Join(err, f.w.Abort())
 		}
-		if err := w.Finish(); err != nil {
+		if err := f.w.Finish(); err != nil {
 			return err
 		}
 		return c.one(p, asJSON(map[string]any{"dir": c.Dir, "files": f.files, "media": f.media}), func() string {
@@ -53,6 +53,39 @@ func (c *exportMarkdown) Run(ctx context.Context, p *Program) error {
 	})
 }
 
+// filler reads where the documents and media are written, without their texts and bytes.
+func (c *exportMarkdown) filler(ctx context.Context, api *client.Client) (*filler, error) {
+	if c.Release != "" {
+		return c.releaseFiller(ctx, api)
+	}
+	places, documents, err := c.layout(ctx, api)
+	if err != nil {
+		return nil, err
+	}
+	media, forbidden := serverMedia(ctx, api, true)
+	if forbidden != nil && !errors.Is(forbidden, client.ErrForbidden) {
+		return nil, forbidden
+	}
+	return &filler{export: markdown.NewExport(places, markdown.MediaPaths(places.Paths, documents, media)), forbidden: forbidden, done: map[string]bool{},
+		page: func(ctx context.Context, id string) (markdown.Page, error) {
+			d, err := api.Documents.Get(ctx, id)
+			page := markdownDocument(d).Page
+			page.Content = or(d.Content, "")
+			return page, err
+		},
+		medium: func(ctx context.Context, id string, to io.Writer) error { return api.Media.Download(ctx, id, to) },
+		close:  func() error { return nil }}, nil
+}
+
+// errNothingToExport is the error for flags that no document matches.
+var errNothingToExport = errors.New("there is no document to export: check --project and --source, or create a document first")
+
+// chosen reports whether the document is of the source to export.
+func (c *exportMarkdown) chosen(d markdown.Document) bool {
+	source, _, ok := markdown.Origin(d.ExternalID, d.Metadata)
+	return c.Source == "" || ok && source == c.Source
+}
+
 // layout reads the workspace without the texts, and returns the documents of the project or the
 // source, or all, with their places.
 func (c *exportMarkdown) layout(ctx context.Context, api *client.Client) (places markdown.Places, documents []markdown.Document, err error) {
@@ -61,12 +94,12 @@ func (c *exportMarkdown) layout(ctx context.Context, api *client.Client) (places
 		return places, nil, err
 	}
 	for _, d := range all {
-		if source, _, ok := markdown.Origin(d.ExternalID, d.Metadata); c.Source == "" || ok && source == c.Source {
+		if c.chosen(d) {
 			documents = append(documents, d)
 		}
 	}
 	if len(documents) == 0 {
-		return places, nil, errors.New("there is no document to export: check --project and --source, or create a document first")
+		return places, nil, errNothingToExport
 	}
 	if c.Project != "" {
 		return markdown.LayoutProject(documents), documents, nil
@@ -90,9 +123,13 @@ func (c *exportMarkdown) layout(ctx context.Context, api *client.Client) (places
 
 // filler writes the files of documents, and of the media that they show or link to.
 type filler struct {
-	api    *client.Client
 	w      *markdown.Writer
 	export *markdown.Export
+	// page returns a document with its text, and medium writes the bytes of a medium. Both return
+	// client.ErrNotFound for what was deleted meanwhile. close releases what they use.
+	page   func(ctx context.Context, id string) (markdown.Page, error)
+	medium func(ctx context.Context, id string, to io.Writer) error
+	close  func() error
 	// forbidden is the error if the key may not read media, otherwise nil. It matters only if a
 	// text uses a medium.
 	forbidden error
@@ -105,15 +142,13 @@ type filler struct {
 // deleted meanwhile.
 func (f *filler) fill(ctx context.Context) error {
 	for _, id := range f.export.IDs() {
-		d, err := f.api.Documents.Get(ctx, id)
+		page, err := f.page(ctx, id)
 		if errors.Is(err, client.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		page := markdownDocument(d).Page
-		page.Content = or(d.Content, "")
 		if err := f.writeMedia(ctx, page.Content); err != nil {
 			return err
 		}
@@ -137,7 +172,7 @@ func (f *filler) writeMedia(ctx context.Context, text string) error {
 		if !known || f.done[path] {
 			continue
 		}
-		err := f.w.WriteFrom(path, func(to io.Writer) error { return f.api.Media.Download(ctx, id, to) })
+		err := f.w.WriteFrom(path, func(to io.Writer) error { return f.medium(ctx, id, to) })
 		switch {
 		case errors.Is(err, client.ErrNotFound):
 			f.export.Forget(id)

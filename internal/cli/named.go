@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,7 +19,7 @@ import (
 // noun is a kind of record that an argument or a flag can name.
 type noun struct {
 	one, many string // singular and plural, for messages
-	list      string // the command that lists the ids
+	list      string // the command that lists the ids; empty: an error lists the names, which are few
 	find      func(ctx context.Context, api *client.Client, text string) iter.Seq2[Known, error]
 }
 
@@ -119,6 +121,9 @@ func (n noun) named(ctx context.Context, api *client.Client, name string) (strin
 	if len(all) > maxKnown {
 		return "", sheaf.Invalidf("there are too many %s to look for %q among them: give the id, which sheaf %s shows", n.many, sheaf.Clip(name), n.list)
 	}
+	if n.list == "" && !slices.ContainsFunc(all, func(k Known) bool { return strings.EqualFold(k.Name, name) }) {
+		return "", errNotAmong(name, n.one, all)
+	}
 	return Choose(all, name, n.one, n.many, n.list)
 }
 
@@ -148,5 +153,24 @@ func Choose(all []Known, name, one, many, list string) (string, error) {
 }
 
 func errNoRecord(name, one, list string) error {
+	if list == "" {
+		return sheaf.Invalidf("%q is neither an id nor the name of a %s", sheaf.Clip(name), one)
+	}
 	return sheaf.Invalidf("%q is neither an id nor the name of a %s: sheaf %s shows them", sheaf.Clip(name), one, list)
+}
+
+// errNotAmong is errNoRecord for a few records. It names the first ten of them.
+func errNotAmong(name, one string, all []Known) error {
+	const most = 10
+	var names []string
+	for _, k := range all[:min(most, len(all))] {
+		names = append(names, OneLine(sheaf.Clip(k.Name)))
+	}
+	switch {
+	case len(all) == 0:
+		return sheaf.Invalidf("%q is neither an id nor the name of a %s: there is none yet", sheaf.Clip(name), one)
+	case len(all) > most:
+		names = append(names, fmt.Sprintf("or %d more", len(all)-most))
+	}
+	return sheaf.Invalidf("%q is neither an id nor the name of a %s: choose one of %s", sheaf.Clip(name), one, strings.Join(names, ", "))
 }

@@ -1,5 +1,5 @@
 // Package cli has the commands that talk to a running server through the public client: projects,
-// folders, brandings, documents, proposals, batch, search, events, webhooks, keys, listen, profile and folders of
+// folders, brandings, documents, proposals, releases, batch, search, events, webhooks, keys, listen, profile and folders of
 // Markdown. It also has what all commands of the program share: their environment, and how they
 // print.
 //
@@ -30,6 +30,7 @@ type Commands struct {
 	Media          mediaCommands     `cmd:"" group:"content" help:"Work with the pictures and other files of a server."`
 	Shares         sharesCommands    `cmd:"" group:"content" help:"Publish documents and projects of a server under an address."`
 	Proposals      proposalsCommands `cmd:"" group:"content" help:"Work with proposals: changes that wait for a decision."`
+	Releases       releasesCommands  `cmd:"" group:"content" help:"Work with releases: the documents of a project as they were at one moment."`
 	Batch          batchCommand      `cmd:"" group:"content" help:"Make several changes at once, all of them or none."`
 	Search         searchCommand     `cmd:"" group:"content" help:"Find projects, folders and documents by the words in them."`
 	Events         eventsCommands    `cmd:"" group:"events" help:"Read and follow the events of a server."`

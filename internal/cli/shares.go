@@ -17,7 +17,7 @@ type sharesCommands struct {
 	List   sharesList   `cmd:"" help:"List the shares."`
 	Get    sharesGet    `cmd:"" help:"Show a share."`
 	Create sharesCreate `cmd:"" help:"Publish a document, a project or a folder under an address."`
-	Update sharesUpdate `cmd:"" help:"Change the password, the end or the listing of a share."`
+	Update sharesUpdate `cmd:"" help:"Change the password, the end, the listing or the release of a share."`
 	Delete sharesDelete `cmd:"" help:"End a share; its address is then not found."`
 }
 
@@ -48,8 +48,16 @@ func (c *sharesGet) Run(ctx context.Context, p *Program) error {
 
 func shareText(v client.Share) string {
 	return facts("id", v.ID, "url", v.URL, "of", v.ResourceType+" "+v.ResourceID, "password", yesNo(v.HasPassword), "listed", yesNo(v.Listed),
-		"expires", stampOr(v.ExpiresAt, "never"), "branding", or(v.BrandingID, ""), "views", fmt.Sprint(v.Views), "last viewed", stampOr(v.LastViewedAt, ""),
+		"release", or(v.Release, ""), "readers switch releases", sometimes(v.ShowReleases), "expires", stampOr(v.ExpiresAt, "never"), "branding", or(v.BrandingID, ""), "views", fmt.Sprint(v.Views), "last viewed", stampOr(v.LastViewedAt, ""),
 		"created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
+}
+
+// sometimes formats a boolean that most records do not have set; false is empty.
+func sometimes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return ""
 }
 
 // yesNo formats a boolean.
@@ -68,10 +76,13 @@ type sharesCreate struct {
 	Expires  string `placeholder:"TIME|720h" help:"When it ends, or after how long; by default never."`
 	Branding string `placeholder:"ID|NAME" complete:"brandings" help:"Its branding; by default the workspace's default."`
 	Listed   bool   `help:"Let search engines list it."`
+
+	Release      string `placeholder:"newest|ID|NAME" values:"newest" help:"Of a project: show its newest release, or this one, instead of the documents as they are now."`
+	ShowReleases bool   `help:"Of a project: let readers switch between its releases."`
 }
 
 func (c *sharesCreate) Run(ctx context.Context, p *Program) error {
-	in := client.NewShare{ResourceType: c.Kind, Listed: c.Listed}
+	in := client.NewShare{ResourceType: c.Kind, Listed: c.Listed, ShowReleases: c.ShowReleases}
 	var err error
 	if in.ExpiresAt, err = p.futureTime("--expires", c.Expires); err != nil {
 		return err
@@ -80,8 +91,12 @@ func (c *sharesCreate) Run(ctx context.Context, p *Program) error {
 		return err
 	}
 	of := map[string]noun{documents.one: documents, projects.one: projects, folders.one: folders}[c.Kind]
-	return ask(c.on(of, &c.ID).in(brandings, &c.Branding), ctx, p, func(ctx context.Context, api *client.Client) (client.Share, error) {
-		in.ResourceID, in.BrandingID = c.ID, c.Branding
+	named := c.on(of, &c.ID).in(brandings, &c.Branding)
+	if c.Kind == projects.one && c.Release != client.NewestRelease {
+		named = named.in(releasesOf(&c.ID), &c.Release)
+	}
+	return ask(named, ctx, p, func(ctx context.Context, api *client.Client) (client.Share, error) {
+		in.ResourceID, in.BrandingID, in.Release = c.ID, c.Branding, target(c.Release)
 		return api.Shares.Create(ctx, in)
 	}, shareText)
 }
@@ -121,10 +136,13 @@ type sharesUpdate struct {
 	Expires  *string `placeholder:"TIME|720h" help:"When it ends, or after how long; an empty one means never."`
 	Branding *string `placeholder:"ID|NAME" complete:"brandings" help:"Its branding; an empty one means the workspace's default."`
 	Listed   *bool   `negatable:"" help:"Let search engines list it; --no-listed ends that."`
+
+	Release      *string `placeholder:"newest|ID|NAME|none" values:"newest,none" help:"Of a project: show its newest release, or this one; none shows the documents as they are now."`
+	ShowReleases *bool   `negatable:"" help:"Of a project: let readers switch between its releases; --no-show-releases ends that."`
 }
 
 func (c *sharesUpdate) Run(ctx context.Context, p *Program) error {
-	in := client.ShareChange{Listed: changeTo(c.Listed)}
+	in := client.ShareChange{Listed: changeTo(c.Listed), ShowReleases: changeTo(c.ShowReleases)}
 	if c.Password != nil {
 		password, err := p.readSecret(*c.Password)
 		if err != nil {
@@ -141,10 +159,37 @@ func (c *sharesUpdate) Run(ctx context.Context, p *Program) error {
 			in.ExpiresAt = client.Set(*at)
 		}
 	}
-	return ask(c.on(shares, &c.ID).in(brandings, c.Branding), ctx, p, func(ctx context.Context, api *client.Client) (client.Share, error) {
+	named := c.on(shares, &c.ID).in(brandings, c.Branding)
+	if c.Release != nil && *c.Release != client.NewestRelease {
+		named = named.in(releasesOfShare(&c.ID), c.Release)
+	}
+	return ask(named, ctx, p, func(ctx context.Context, api *client.Client) (client.Share, error) {
 		in.BrandingID = change(c.Branding)
+		if c.Release != nil {
+			release := target(*c.Release)
+			in.Release = change(&release)
+		}
 		return api.Shares.Update(ctx, c.ID, in)
 	}, shareText)
+}
+
+// releasesOfShare is releasesOf for the project that a share shows.
+func releasesOfShare(share *string) noun {
+	n := releasesOf(nil)
+	n.find = func(ctx context.Context, api *client.Client, text string) iter.Seq2[Known, error] {
+		return func(yield func(Known, error) bool) {
+			s, err := api.Shares.Get(ctx, *share)
+			if err == nil && s.ResourceType != projects.one {
+				err = sheaf.Invalidf("--release: the share shows a %s, which has no releases", s.ResourceType)
+			}
+			if err != nil {
+				yield(Known{}, err)
+				return
+			}
+			releasesOf(&s.ResourceID).find(ctx, api, text)(yield)
+		}
+	}
+	return n
 }
 
 type sharesDelete struct {

@@ -1,12 +1,17 @@
 package httpapi_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
@@ -351,6 +356,106 @@ func TestShare_NamesARelease(t *testing.T) {
 		}
 		c.DELETE(release).Want(t, 204)
 		c.PATCH(one, fields{"release": nil}).Want(t, 200)
+		wantSound(t, a)
+	})
+}
+
+// D186: a release whose import is given up is never visible. It goes some hours later, with its texts and media,
+// and until then its import can go on.
+func TestRelease_ImportIsGivenUp(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		w := a.Workspace(sheaf.Business)
+		c, op := w.Client(""), a.App.Operator()
+		path, _ := book(t, c, "text\n")
+		project := sheaf.ProjectID(strings.TrimPrefix(path, projects+"/"))
+		used := func() any {
+			t.Helper()
+			return c.GET("/api/v1/me").Want(t, 200).JSON["storage"].(map[string]any)["used"]
+		}
+		id := func(n int) string { return fmt.Sprintf("0198c0de-0000-7000-8000-%012x", n) }
+		release := app.ImportRecord{ID: id(1), Release: &app.ImportRelease{ProjectID: project, Name: "1.0", Documents: 2, User: sheaf.UserID(id(9))}}
+		document := func(n int) app.ImportRecord {
+			return app.ImportRecord{ID: id(1), Released: &app.ImportReleased{ID: sheaf.DocumentID(id(10 + n)), Number: int64(n), Version: 1,
+				DocumentChange: sheaf.DocumentChange{Title: sheaf.Some("Old"), Content: sheaf.Some(fmt.Sprint("an old text ", n, " [b](media:", id(30), ")"))}}}
+		}
+		end := app.ImportRecord{ID: id(1), ReleaseEnd: true}
+		imports := func(batch ...app.ImportRecord) error {
+			_, err := op.Import(t.Context(), w.ID, batch)
+			return err
+		}
+		begins := func() {
+			t.Helper()
+			if err := imports(release, document(1)); err != nil {
+				t.Fatal(err)
+			}
+			sum := sha256.Sum256([]byte("bytes"))
+			m := app.ImportRecord{ID: id(1), ReleasedMedium: &app.ImportReleasedMedium{ID: sheaf.MediumID(id(30)), WithBytes: true,
+				ImportMedium: app.ImportMedium{Bytes: 5, SHA256: hex.EncodeToString(sum[:])}}}
+			if _, err := op.ImportMedium(t.Context(), w.ID, m, func() io.Reader { return strings.NewReader("bytes") }); err != nil {
+				t.Fatal(err)
+			}
+			wantSound(t, a)
+		}
+		before := used()
+		begins()
+		if used() == before {
+			t.Error("the parts of a release do not count")
+		}
+		one := at("/api/v1/releases", id(1))
+		hidden := func() {
+			t.Helper()
+			c.GET(one).WantError(t, 404, "NOT_FOUND")
+			if list := c.GET(path+"/releases").Want(t, 200); list.JSON["total"] != 0.0 {
+				t.Errorf("the list is %s", list.Body)
+			}
+		}
+		finish := func() {
+			t.Helper()
+			if err := op.FinishReleases(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			wantSound(t, a)
+		}
+		hidden()
+		if err := imports(end); err == nil || !strings.Contains(err.Error(), "1 were imported") {
+			t.Errorf("half of a release was published: %v", err)
+		}
+		hidden()
+		a.Clock.Advance(3 * time.Hour)
+		finish()
+		if used() == before {
+			t.Error("an import was given up after three hours")
+		}
+		a.Clock.Advance(2 * time.Hour)
+		finish()
+		if got := used(); got != before {
+			t.Errorf("after the import was given up %v bytes count, want %v", got, before)
+		}
+		if err := imports(document(2)); err == nil || !strings.Contains(err.Error(), "begin with the line of the release") {
+			t.Errorf("went on with what is gone: %v", err)
+		}
+
+		begins()
+		a.Clock.Advance(3 * time.Hour)
+		if err := imports(release, document(1), document(2)); err != nil {
+			t.Fatal(err)
+		}
+		a.Clock.Advance(3 * time.Hour)
+		finish()
+		if err := imports(end); err != nil {
+			t.Fatal(err)
+		}
+		wantSound(t, a)
+		if got := c.GET(one+"/media/"+id(30)+"/content").Want(t, 200); string(got.Body) != "bytes" {
+			t.Errorf("the medium is %q", got.Body)
+		}
+		if tree := c.GET(one+"/tree").Want(t, 200); tree.JSON["total"] != 2.0 {
+			t.Errorf("the tree is %s", tree.Body)
+		}
+		c.DELETE(one).Want(t, 204)
+		if got := used(); got != before {
+			t.Errorf("after deleting it %v bytes count, want %v", got, before)
+		}
 		wantSound(t, a)
 	})
 }

@@ -97,6 +97,7 @@ var spanning = map[string][]string{
 		"u.expires_at <= $1",
 		"t.until <= $1 AND w.deleted_at = 0",  // texts for releases that were not made
 		"r.removing = 1 AND w.deleted_at = 0", // deleted releases
+		"r.until <= $1 AND w.deleted_at = 0",  // releases whose import was given up
 		"n.due IS NOT NULL AND n.due <= $1",   // mails to send
 		"UPDATE media SET until = $1 WHERE state <> 1",
 		"until < $1", // claims of nodes that died

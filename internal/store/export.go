@@ -185,3 +185,57 @@ ORDER BY number`
 func (r *Reader) EachComment(ws sheaf.WorkspaceID, id sheaf.ProposalID, each func(sheaf.Comment) error) error {
 	return r.each(exportComments, func(w *row) error { return each(scanComment(w)) }, ws, id)
 }
+
+const exportReleases = `
+SELECT ` + ReleaseColumns + `
+FROM releases
+WHERE ws = $1 AND removing = 0 AND number > $2
+ORDER BY number
+LIMIT $3`
+
+// EachRelease calls each for the workspace's releases in the order of their creation. No statement is open
+// during a call, so each may read the documents.
+func (r *Reader) EachRelease(ws sheaf.WorkspaceID, each func(sheaf.Release) error) error {
+	for last := int64(0); ; {
+		page, err := all(r, exportReleases, ScanRelease, ws, last, exportPage)
+		if err != nil {
+			return err
+		}
+		for _, release := range page {
+			if err := each(release); err != nil {
+				return err
+			}
+			last = release.Number
+		}
+		if len(page) < exportPage {
+			return nil
+		}
+	}
+}
+
+const newReleaseTexts = `
+SELECT DISTINCT d.content_hash
+FROM release_documents d
+WHERE d.ws = $1 AND d.release = $2 AND d.content_hash IS NOT NULL
+  AND NOT EXISTS (
+    SELECT 1 FROM release_documents e
+    JOIN releases o ON o.ws = e.ws AND o.number = e.release
+    WHERE e.ws = $1 AND e.content_hash = d.content_hash AND e.release < $2 AND o.removing = 0)`
+
+// NewReleaseTexts returns the hashes of the texts of a release that no older release has.
+func (r *Reader) NewReleaseTexts(ws sheaf.WorkspaceID, release sheaf.Release) (map[string]bool, error) {
+	found := map[string]bool{}
+	err := r.query(newReleaseTexts, func(w *row) { found[readHash(w)] = true }, ws, release.Number)
+	return found, err
+}
+
+const releaseMedia = `
+SELECT medium_id, filename, content_type, bytes, hash, width, height, created_at
+FROM release_media
+WHERE ws = $1 AND release = $2
+ORDER BY medium_id`
+
+// EachReleaseMedium calls each for the media of a release.
+func (r *Reader) EachReleaseMedium(ws sheaf.WorkspaceID, release sheaf.Release, each func(sheaf.Medium) error) error {
+	return r.each(releaseMedia, func(w *row) error { return each(scanReleaseMedium(w)) }, ws, release.Number)
+}

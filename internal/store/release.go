@@ -22,6 +22,7 @@ import (
 // The transaction itself checks that all texts are there.
 //
 // A deleted release is invisible at once. Its documents, media and texts are then removed in chunks.
+// One that is being imported is invisible too (import_release.go).
 
 // ReleaseColumns are what ScanRelease reads, in its order.
 const ReleaseColumns = `id, project_id, name, notes, documents, user_id, key_id, number, revision, created_at`
@@ -603,10 +604,14 @@ RETURNING medium_id, filename, content_type, bytes, hash, width, height, created
 // removes.
 const emptiedMost = 500
 
-// EmptyRelease removes a part of a deleted release: documents with their texts, then media, then the
-// release itself. The transaction has locked the workspace, and saves it. more is false if no deleted
-// release is left. `unused` is media whose bytes no row has any more.
-func (tx *Tx) EmptyRelease(w *sheaf.Workspace) (unused []sheaf.Medium, more bool, err error) {
+// EmptyRelease removes a part of a deleted release, or of one whose import was given up before `now`:
+// documents with their texts, then media, then the release itself. The transaction has locked the
+// workspace, and saves it. more is false if no such release is left. `unused` is media whose bytes no
+// row has any more.
+func (tx *Tx) EmptyRelease(w *sheaf.Workspace, now time.Time) (unused []sheaf.Medium, more bool, err error) {
+	if err := tx.exec(giveUpImporting, w.ID, now); err != nil {
+		return nil, false, err
+	}
 	number, found, err := one(&tx.Reader, firstRemoving, (*row).Int, w.ID)
 	if err != nil || !found {
 		return nil, false, err
@@ -705,15 +710,21 @@ JOIN workspaces w ON w.ws = r.ws
 WHERE r.removing = 1 AND w.deleted_at = 0
 LIMIT $1`
 
-// UnfinishedReleases returns workspaces with rows of deleted releases, or with texts for releases that
-// were not made in time.
+// UnfinishedReleases returns workspaces with rows of deleted releases, or with releases or texts whose
+// import, or whose making, was given up before `now`.
 func (r *Reader) UnfinishedReleases(now time.Time, most int) ([]sheaf.WorkspaceID, error) {
 	ids, err := all(r, removingReleases, readID[sheaf.WorkspaceID], most)
 	if err != nil {
 		return nil, err
 	}
-	pending, err := all(r, pendingTexts, readID[sheaf.WorkspaceID], now, most)
-	return once(append(ids, pending...)), err
+	for _, sql := range []string{pendingTexts, abandonedImports} {
+		more, err := all(r, sql, readID[sheaf.WorkspaceID], now, most)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, more...)
+	}
+	return once(ids), nil
 }
 
 const dropPending = `

@@ -232,7 +232,7 @@ func (p *patient) workspace(id sheaf.WorkspaceID) (err error) {
 
 // foreignUsers are the tables whose rows may name a user who does not exist here: an imported record keeps
 // its author from another instance.
-var foreignUsers = []string{"versions", "proposals", "proposal_comments"}
+var foreignUsers = []string{"versions", "proposals", "proposal_comments", "releases"}
 
 // orphans reports rows whose workspace or user does not exist.
 func (p *patient) orphans() error {

@@ -542,7 +542,8 @@ CREATE TABLE releases (
   documents BIGINT NOT NULL, -- how many it has
   user_id UUID NOT NULL, -- the user who made it
   key_id UUID, -- the API key with which it was made. NULL: none
-  removing SMALLINT NOT NULL DEFAULT 0, -- 1: it was deleted, and its rows in the tables below are being removed
+  removing SMALLINT NOT NULL DEFAULT 0, -- 1: it was deleted, and its rows in the tables below are being removed. 2: it is being imported
+  until BIGINT, -- until when the import goes on. NULL: it is not being imported
   number BIGINT NOT NULL,
   revision BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
@@ -552,6 +553,7 @@ CREATE UNIQUE INDEX releases_in_order ON releases (ws, number);
 CREATE INDEX releases_of_project ON releases (ws, project_id, number) WHERE removing = 0; -- the list, and the newest
 CREATE UNIQUE INDEX releases_by_name ON releases (ws, project_id, name) WHERE removing = 0;
 CREATE INDEX releases_removing ON releases (ws, number) WHERE removing = 1; -- for the sweep
+CREATE INDEX releases_until ON releases (until) WHERE until IS NOT NULL; -- for the sweep
 
 -- The documents of a release, with their fields at that moment.
 CREATE TABLE release_documents (
