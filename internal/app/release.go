@@ -54,6 +54,17 @@ func (a *App) Release(ctx context.Context, c Caller, id sheaf.ReleaseID) (sheaf.
 	})
 }
 
+// ReleasesOf returns the releases that have a document, oldest first: those of projects that the caller
+// sees. The document may be deleted; NotFound means that there is none.
+func (a *App) ReleasesOf(ctx context.Context, c Caller, id sheaf.DocumentID) ([]sheaf.Release, error) {
+	return read(ctx, a, c, releasesRead(), func(r *store.Reader) ([]sheaf.Release, error) {
+		if _, err := r.AnyDocument(c.Workspace, id); err != nil {
+			return nil, err
+		}
+		return r.ReleasesOf(c.Workspace, id)
+	})
+}
+
 // ReleaseTree returns the documents of a release in reading order, or NotFound.
 func (a *App) ReleaseTree(ctx context.Context, c Caller, id sheaf.ReleaseID) ([]sheaf.TreeEntry, error) {
 	return read(ctx, a, c, releasesRead(), func(r *store.Reader) ([]sheaf.TreeEntry, error) {
@@ -138,7 +149,8 @@ func fitsRelease(p sheaf.Project) error {
 	if p.DocumentCount <= sheaf.MaxTree {
 		return nil
 	}
-	return sheaf.Invalidf("the project %s has %d documents, and a release may have %d: divide it into several projects", p.ID, p.DocumentCount, sheaf.MaxTree)
+	return sheaf.Invalidf("the project %s has %d documents, and a release may have %d: divide it into several projects", p.ID, p.DocumentCount, sheaf.MaxTree).
+		ForPerson(fmt.Sprintf("This project has %d documents, and a release may have %d: divide it into several projects.", p.DocumentCount, sheaf.MaxTree))
 }
 
 // CreateRelease freezes the documents of a project as they are, under a name. A name that another

@@ -456,6 +456,25 @@ JOIN releases r ON r.ws = d.ws AND r.number = d.release
 WHERE d.ws = $1 AND d.document_id = $2 AND r.removing = 0
 ORDER BY r.number`
 
+// ReleasesOf returns the releases that have the document, oldest first: those of projects that the reader
+// sees.
+func (r *Reader) ReleasesOf(ws sheaf.WorkspaceID, id sheaf.DocumentID) (out []sheaf.Release, err error) {
+	found, err := all(r, releasesOfDocument, ScanRelease, ws, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, release := range found {
+		sees, err := r.seesIn(ws, &release.ProjectID)
+		if err != nil {
+			return nil, err
+		}
+		if sees {
+			out = append(out, release)
+		}
+	}
+	return out, nil
+}
+
 const (
 	liftChildren = `
 UPDATE release_documents
