@@ -54,14 +54,21 @@ func (a *App) Release(ctx context.Context, c Caller, id sheaf.ReleaseID) (sheaf.
 	})
 }
 
-// ReleasesOf returns the releases that have a document, oldest first: those of projects that the caller
-// sees. The document may be deleted; NotFound means that there is none.
-func (a *App) ReleasesOf(ctx context.Context, c Caller, id sheaf.DocumentID) ([]sheaf.Release, error) {
-	return read(ctx, a, c, releasesRead(), func(r *store.Reader) ([]sheaf.Release, error) {
+// ReleasesWith are the releases that have a document, oldest first: those of projects that the caller sees,
+// and the number of the others.
+type ReleasesWith struct {
+	Seen   []sheaf.Release
+	Hidden int
+}
+
+// ReleasesWith returns the releases that have a document, or NotFound. The document may be deleted.
+func (a *App) ReleasesWith(ctx context.Context, c Caller, id sheaf.DocumentID) (ReleasesWith, error) {
+	return read(ctx, a, c, releasesRead(), func(r *store.Reader) (out ReleasesWith, err error) {
 		if _, err := r.AnyDocument(c.Workspace, id); err != nil {
-			return nil, err
+			return out, err
 		}
-		return r.ReleasesOf(c.Workspace, id)
+		out.Seen, out.Hidden, err = r.ReleasesOf(c.Workspace, id)
+		return out, err
 	})
 }
 
@@ -534,22 +541,26 @@ func (o Operator) FinishReleases(ctx context.Context) error {
 // namedReleases is how many releases an error names.
 const namedReleases = 5
 
-// notReleased returns CONFLICT, naming the releases that have the document, if there are any.
+// notReleased returns CONFLICT if releases have the document. It names those of projects that the caller
+// sees.
 func (w *work) notReleased(id sheaf.DocumentID) error {
-	names, err := w.ReleaseNamesOf(w.ws.ID, id, namedReleases+1)
-	if err != nil || len(names) == 0 {
+	seen, hidden, err := w.ReleasesOf(w.ws.ID, id)
+	if err != nil || len(seen)+hidden == 0 {
 		return err
 	}
-	more := ""
-	if len(names) > namedReleases {
-		names, more = names[:namedReleases], " and others"
+	list := "releases that you do not see"
+	if len(seen) > 0 {
+		var names []string
+		for _, r := range seen[:min(len(seen), namedReleases)] {
+			names = append(names, fmt.Sprintf("%q", sheaf.Clip(r.Name)))
+		}
+		list = "the releases " + strings.Join(names, ", ")
+		if len(seen)+hidden > len(names) {
+			list += " and others"
+		}
 	}
-	for i := range names {
-		names[i] = fmt.Sprintf("%q", sheaf.Clip(names[i]))
-	}
-	list := strings.Join(names, ", ") + more
-	return sheaf.Conflictf("document %s is in the releases %s: repeat the request with ?releases=true to take it out of them too, which cannot be undone", id, list).
-		ForPerson("The document is in the releases " + list + ".")
+	return sheaf.Conflictf("document %s is in %s: repeat the request with ?releases=true to take it out of them too, which cannot be undone", id, list).
+		ForPerson("The document is in " + list + ".")
 }
 
 // dropFromReleases removes a document from all releases. The bytes of the returned media must then be

@@ -98,7 +98,7 @@ func (c *Console) createRelease(v *visit) error {
 // returns any other error unchanged.
 func ofName(err error) error {
 	var refusal *sheaf.Error
-	if !errors.As(err, &refusal) || refusal.Kind != sheaf.Conflict {
+	if !errors.As(err, &refusal) || refusal.Kind != sheaf.Conflict || refusal == errSignedInAgain {
 		return err
 	}
 	out := *refusal

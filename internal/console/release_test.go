@@ -401,8 +401,15 @@ func TestTrash_NamesOnlyReleasesThatThePersonSees(t *testing.T) {
 	if got.Code != http.StatusOK {
 		t.Fatalf("%d %s", got.Code, got.Body)
 	}
-	d.wantIn(got.Body.String(), true, "Moved in")
-	d.wantIn(got.Body.String(), false, canary, "release")
+	d.wantIn(got.Body.String(), true, "Moved in", "It is in 1 release of projects that you do not see.", "Also take it out of this release")
+	refused := d.send(d.editor, "trash/"+string(id)+"/delete", nil)
+	if refused.Code != http.StatusConflict {
+		t.Errorf("%d %s", refused.Code, refused.Body)
+	}
+	d.wantIn(refused.Body.String(), true, "The document is in releases that you do not see.")
+	for _, body := range []string{got.Body.String(), refused.Body.String()} {
+		d.wantIn(body, false, canary, d.outside["releases"])
+	}
 }
 
 // The form of a key says what each scope allows.

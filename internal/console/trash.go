@@ -34,18 +34,20 @@ func (c *Console) trash(v *visit) error {
 // purgeForm is the data of trash-delete.html.
 type purgeForm struct {
 	app.Trashed
-	Releases []sheaf.Release // that have the document, the oldest first; only those that the person sees
-	Refused  bool            // the deletion was refused because of releases
-	Also     bool            // it is taken out of the releases too
+	With app.ReleasesWith // the releases that have it
+	Also bool             // it is taken out of the releases too
 }
+
+// Released returns the number of releases that have the document.
+func (f purgeForm) Released() int { return len(f.With.Seen) + f.With.Hidden }
 
 // Listed returns the releases that the page names.
 func (f purgeForm) Listed() []sheaf.Release {
-	return f.Releases[:min(len(f.Releases), mostReleasesNamed)]
+	return f.With.Seen[:min(len(f.With.Seen), mostReleasesNamed)]
 }
 
-// More returns how many releases the page does not name.
-func (f purgeForm) More() int { return len(f.Releases) - len(f.Listed()) }
+// More returns the number of releases that the page does not name.
+func (f purgeForm) More() int { return f.Released() - len(f.Listed()) }
 
 // mostReleasesNamed is the number of releases that trash-delete.html names.
 const mostReleasesNamed = 10
@@ -55,7 +57,7 @@ func (v *visit) trashed() (f purgeForm, err error) {
 	if f.Trashed, err = find(v, "document", v.console.app.TrashedDocument); err != nil || !v.caller.May(sheaf.ReleasesRead) {
 		return f, err
 	}
-	f.Releases, err = v.console.app.ReleasesOf(v.r.Context(), v.caller, f.ID)
+	f.With, err = v.console.app.ReleasesWith(v.r.Context(), v.caller, f.ID)
 	return f, err
 }
 
@@ -77,7 +79,6 @@ func (c *Console) purge(v *visit) error {
 	}
 	f.Also = v.field("releases") == "true"
 	if err := c.app.PurgeDocument(v.r.Context(), v.caller, f.ID, f.Also, sheaf.Match{}); err != nil {
-		f.Refused = sheaf.KindOf(err) == sheaf.Conflict
 		return v.again("trash-delete", f, err)
 	}
 	return v.done(v.at("trash"))
