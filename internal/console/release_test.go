@@ -97,12 +97,12 @@ func TestRelease_ByForms(t *testing.T) {
 func TestRelease_RefusedForms(t *testing.T) {
 	w := newTown(t)
 	long := strings.Repeat("x", sheaf.MaxReleaseName+1)
-	for name, says := range map[string]string{"": "Name is required", "1.0": "The project has a release of that name: choose another one.", long: "Name has 101 characters"} {
+	for name, says := range map[string]string{"": "Name must not be empty", "1.0": "The project has a release of that name: choose another one.", long: "Name has 101 characters"} {
 		got := w.send(releasesPath, url.Values{"name": {name}, "notes": {"typed"}})
 		if status := got.Code; status != http.StatusBadRequest && (name != "1.0" || status != http.StatusConflict) {
 			t.Errorf("the name %q: %d", name, status)
 		}
-		w.wantIn(got.Body.String(), true, `<p id="fault" class="field-fault" role="alert">`, says, `aria-invalid="true"`, ">typed</textarea>", `value="`+name+`"`)
+		w.wantIn(got.Body.String(), true, `<p id="fault" class="field-fault" role="alert">`, says, `aria-invalid="true"`, "typed</textarea>", `value="`+name+`"`)
 	}
 	got := w.send(releasesPath, url.Values{"name": {"2.0"}, "notes": {strings.Repeat("x", sheaf.MaxReleaseNotes+1)}})
 	w.wantIn(got.Body.String(), true, "Notes has 10001 characters", `aria-invalid="true"`)
@@ -225,7 +225,7 @@ func TestRelease_TextsLeadIntoTheRelease(t *testing.T) {
 	picture := release + "/media/" + w.ids["media"] + "/content"
 	body := w.get("releases/" + w.ids["releases"] + "/documents/" + string(page))
 	w.wantIn(body, true, `src="`+picture+`"`, `href="`+release+"/documents/"+string(guide)+`"`, `href="`+w.address("/w/{workspace}/documents/")+string(loose.ID)+`"`,
-		`<li><a dir="auto" href="`+release+"/documents/"+string(guide)+`">Guide</a></li>`, `aria-label="Previous: Guide"`)
+		`<li><a dir="auto" href="`+release+"/documents/"+string(guide)+`">Guide</a></li>`, "Previous: <bdi>Guide</bdi>")
 	w.wantIn(body, false, "The document now", `rel="next"`)
 	if strings.Count(body, ">Page</h1>") != 1 || strings.Contains(body, ">Page</h2>") {
 		t.Error("the title is not shown once")
@@ -276,7 +276,7 @@ func TestRelease_DeletionAndShares(t *testing.T) {
 			t.Fatalf("%d %s", got.Code, got.Body)
 		}
 	}
-	w.wantIn(w.opened(releasePath+"/delete"), false, "link")
+	w.wantIn(w.opened(releasePath+"/delete"), false, "A link", "Readers of")
 	share(url.Values{"release": {"newest"}})
 	share(url.Values{"release": {""}, "show_releases": {"yes"}})
 	w.wantIn(w.opened(releasePath+"/delete"), true, "A link shows the newest release, which is this one. It will show release <bdi>1.0</bdi>.", "Readers of a link can switch between releases.")
