@@ -90,7 +90,7 @@ func TestRelease_ByForms(t *testing.T) {
 		t.Errorf("a document of a deleted release: %d", got.Code)
 	}
 	w.wantIn(w.activity(""), true, "<bdi>Ada</bdi> created the release “<bdi>2.0 &lt;beta&gt;</bdi>”", "deleted the release “<bdi>2.0 &lt;beta&gt;</bdi>”")
-	w.wantIn(w.activity("?type=release.deleted"), false, "created the release")
+	w.wantIn(w.activity("type=release.deleted"), false, "created the release")
 }
 
 // A refused form comes back with what was typed. What is about the name is shown at its field.
