@@ -58,7 +58,7 @@ func TestReleases_CreateCompareShareDelete(t *testing.T) {
 	b.arrive("Releases")
 	b.shot("releases")
 
-	b.click("=What changed since 1.0")
+	b.click("=Changes since 1.0")
 	b.arrive("Compare releases")
 	b.option("[name=b]", "2.0")
 	b.click("=Compare")
