@@ -54,6 +54,24 @@ func (a *App) Release(ctx context.Context, c Caller, id sheaf.ReleaseID) (sheaf.
 	})
 }
 
+// ReleasesWith are the releases that have a document, oldest first: those of projects that the caller sees,
+// and the number of the others.
+type ReleasesWith struct {
+	Seen   []sheaf.Release
+	Hidden int
+}
+
+// ReleasesWith returns the releases that have a document, or NotFound. The document may be deleted.
+func (a *App) ReleasesWith(ctx context.Context, c Caller, id sheaf.DocumentID) (ReleasesWith, error) {
+	return read(ctx, a, c, releasesRead(), func(r *store.Reader) (out ReleasesWith, err error) {
+		if _, err := r.AnyDocument(c.Workspace, id); err != nil {
+			return out, err
+		}
+		out.Seen, out.Hidden, err = r.ReleasesOf(c.Workspace, id)
+		return out, err
+	})
+}
+
 // ReleaseTree returns the documents of a release in reading order, or NotFound.
 func (a *App) ReleaseTree(ctx context.Context, c Caller, id sheaf.ReleaseID) ([]sheaf.TreeEntry, error) {
 	return read(ctx, a, c, releasesRead(), func(r *store.Reader) ([]sheaf.TreeEntry, error) {
@@ -138,7 +156,8 @@ func fitsRelease(p sheaf.Project) error {
 	if p.DocumentCount <= sheaf.MaxTree {
 		return nil
 	}
-	return sheaf.Invalidf("the project %s has %d documents, and a release may have %d: divide it into several projects", p.ID, p.DocumentCount, sheaf.MaxTree)
+	return sheaf.Invalidf("the project %s has %d documents, and a release may have %d: divide it into several projects", p.ID, p.DocumentCount, sheaf.MaxTree).
+		ForPerson(fmt.Sprintf("This project has %d documents, and a release may have %d: divide it into several projects.", p.DocumentCount, sheaf.MaxTree))
 }
 
 // CreateRelease freezes the documents of a project as they are, under a name. A name that another
@@ -533,22 +552,26 @@ func (o Operator) FinishReleases(ctx context.Context) error {
 // namedReleases is how many releases an error names.
 const namedReleases = 5
 
-// notReleased returns CONFLICT, naming the releases that have the document, if there are any.
+// notReleased returns CONFLICT if releases have the document. It names those of projects that the caller
+// sees.
 func (w *work) notReleased(id sheaf.DocumentID) error {
-	names, err := w.ReleaseNamesOf(w.ws.ID, id, namedReleases+1)
-	if err != nil || len(names) == 0 {
+	seen, hidden, err := w.ReleasesOf(w.ws.ID, id)
+	if err != nil || len(seen)+hidden == 0 {
 		return err
 	}
-	more := ""
-	if len(names) > namedReleases {
-		names, more = names[:namedReleases], " and others"
+	list := "releases that you do not see"
+	if len(seen) > 0 {
+		var names []string
+		for _, r := range seen[:min(len(seen), namedReleases)] {
+			names = append(names, fmt.Sprintf("%q", sheaf.Clip(r.Name)))
+		}
+		list = "the releases " + strings.Join(names, ", ")
+		if len(seen)+hidden > len(names) {
+			list += " and others"
+		}
 	}
-	for i := range names {
-		names[i] = fmt.Sprintf("%q", sheaf.Clip(names[i]))
-	}
-	list := strings.Join(names, ", ") + more
-	return sheaf.Conflictf("document %s is in the releases %s: repeat the request with ?releases=true to take it out of them too, which cannot be undone", id, list).
-		ForPerson("The document is in the releases " + list + ".")
+	return sheaf.Conflictf("document %s is in %s: repeat the request with ?releases=true to take it out of them too, which cannot be undone", id, list).
+		ForPerson("The document is in " + list + ".")
 }
 
 // dropFromReleases removes a document from all releases. The bytes of the returned media must then be

@@ -26,13 +26,14 @@ var inputs = map[string]input{
 	"e-mail": {"email", "Email"}, "email": {"email", "Email"}, "password": {"password", "The password"}, "again": {"again", "The password"},
 	"current": {"current", "The current password"}, "role": {"role", "Role"}, "plan": {"plan", "Plan"}, "filename": {"filename", "Name"},
 	"color_primary": {"color", "Color"}, "footer": {"footer", "Footer"}, "font": {"font", "Font"}, "logo_media_id": {"logo", "Logo"}, "medium": {"logo", "Logo"},
-	"about": {"about", "What you propose"}, "body": {"body", "The comment"}, "note": {"note", "The note"}, "message": {"message", "The message"},
+	"about": {"about", "What you propose"}, "body": {"body", "The comment"}, "note": {"note", "The note"}, "notes": {"notes", "Notes"}, "message": {"message", "The message"},
 }
 
 // formFields are the elements of each page's forms that can show a fault.
 var formFields = map[string][]string{
 	"project-form":     {"name", "description", "color", "icon"},
 	"folder-form":      {"name", "color"},
+	"release-form":     {"name", "notes"},
 	"document-form":    {"title", "project", "description", "content"},
 	"document-suggest": {"about", "message", "title", "description", "content"},
 	"comment-edit":     {"body"},

@@ -182,6 +182,10 @@ func (v *visit) jumpToID(p *jumpPage) error {
 				return newJumpItem(x.Title, "document", "file", v.link("documents", id)), err
 			},
 			func() (jumpItem, error) {
+				x, err := a.Release(ctx, c, sheaf.ReleaseID(id))
+				return newJumpItem(x.Name, "release", "tag", v.link("releases", id)), err
+			},
+			func() (jumpItem, error) {
 				x, err := a.Branding(ctx, c, sheaf.BrandingID(id))
 				return newJumpItem(x.Name, "branding", "palette", v.link("brandings", id)), err
 			},

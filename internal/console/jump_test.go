@@ -35,7 +35,7 @@ func TestJump_FindsByNameAndID(t *testing.T) {
 	w.wantIn(w.jumpFor(w.owner, "drawer"), true, ">Folders</p>", `>Drawer</span></span><small class="muted where" dir="auto" title="Folder">Folder</small>`)
 	w.wantIn(w.jumpFor(w.owner, "webh"), true, ">Webhook</span>", "https://example.com/", "New webhook", `href="`+w.address("/w/{workspace}/webhooks")+`"`)
 	w.wantIn(w.jumpFor(w.owner, "key"), true, `#key-`+w.ids["keys"]+`"`, "New key")
-	for _, noun := range []string{"projects", "folders", "documents", "brandings", "webhooks", "deliveries", "events"} {
+	for _, noun := range []string{"projects", "folders", "documents", "releases", "brandings", "webhooks", "deliveries", "events"} {
 		w.wantIn(w.jumpFor(w.owner, " "+w.ids[noun]), true, ">By id</p>", `href="`+w.address("/w/{workspace}/"+noun+"/{id}")+`"`)
 	}
 	w.wantIn(w.jumpFor(w.owner, w.ids["media"]), true, ">picture.gif</span>")

@@ -68,6 +68,8 @@ var allows = map[sheaf.Scope]string{
 	sheaf.ProposalsRead:    "see proposals",
 	sheaf.ProposalsWrite:   "make proposals, and change or withdraw its own",
 	sheaf.ProposalsApprove: "approve, accept and reject proposals",
+	sheaf.ReleasesRead:     "see releases of projects; their texts need documents:read too",
+	sheaf.ReleasesWrite:    "make releases, change their notes and delete them",
 	sheaf.BrandingsRead:    "see brandings",
 	sheaf.BrandingsWrite:   "create, change, move and delete brandings",
 	sheaf.WebhooksRead:     "see webhooks and the results of deliveries",

@@ -18,6 +18,8 @@ func TestLimit_OfReadingThatCosts(t *testing.T) {
 		"GET /w/{workspace}/documents/{id}", "GET /w/{workspace}/documents/{id}/versions/{n}",
 		"GET /w/{workspace}/documents/{id}/linked", "GET /w/{workspace}/documents/{id}/versions/compare",
 		"GET /w/{workspace}/proposals/{id}",
+		"GET /w/{workspace}/projects/{id}/releases/compare", "GET /w/{workspace}/releases/{id}/documents/{document}",
+		"GET /w/{workspace}/releases/{id}/documents/{document}/compare",
 	}
 	asked := map[string]bool{}
 	w.c.AdmitReading = func(_ context.Context, name string, _ time.Time) time.Duration {

@@ -128,6 +128,18 @@ POST /w/{workspace}/proposals/{id}/comments: proposals:write member
 GET /w/{workspace}/proposals/{id}/comments/{n}/edit: proposals:write member
 POST /w/{workspace}/proposals/{id}/comments/{n}: proposals:write member
 POST /w/{workspace}/proposals/{id}/comments/{n}/delete: proposals:write member
+GET /w/{workspace}/projects/{id}/releases: releases:read member
+GET /w/{workspace}/projects/{id}/releases/new: releases:write editor
+GET /w/{workspace}/projects/{id}/releases/compare: releases:read member
+POST /w/{workspace}/projects/{id}/releases: releases:write editor
+GET /w/{workspace}/releases/{id}: releases:read member
+GET /w/{workspace}/releases/{id}/documents/{document}: releases:read member
+GET /w/{workspace}/releases/{id}/documents/{document}/compare: releases:read member
+GET /w/{workspace}/releases/{id}/media/{medium}/content: releases:read member
+GET /w/{workspace}/releases/{id}/edit: releases:write editor
+POST /w/{workspace}/releases/{id}: releases:write editor
+GET /w/{workspace}/releases/{id}/delete: releases:write editor
+POST /w/{workspace}/releases/{id}/delete: releases:write editor
 GET /w/{workspace}/trash: documents:read member
 GET /w/{workspace}/trash/{id}/delete: documents:write editor
 POST /w/{workspace}/trash/{id}/delete: documents:write editor
@@ -289,6 +301,7 @@ func (w *town) fill() {
 	w.must(err)
 	d, err := w.a.CreateDocument(ctx, w.caller, sheaf.DocumentChange{Title: sheaf.Some("Document"), ProjectID: sheaf.Some(p.ID)})
 	w.must(err)
+	release := w.release("1.0", p.ID)
 	share, err := w.a.CreateShare(ctx, w.caller, sheaf.ShareChange{ResourceType: sheaf.Some("document"), ResourceID: sheaf.Some(string(d.ID))})
 	w.must(err)
 	gone, err := w.a.CreateDocument(ctx, w.caller, sheaf.DocumentChange{Title: sheaf.Some("Gone")})
@@ -310,8 +323,16 @@ func (w *town) fill() {
 	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: "Key", Scopes: sheaf.AllScopes, OfWorkspace: true})
 	w.must(err)
 	w.secrets = []string{*hook.Secret, *k.Secret, "canary-header"}
-	w.ids = map[string]string{"media": string(m.ID), "webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(branding.ID), "documents": string(d.ID), "proposals": string(proposal), "shares": string(share.ID), "trash": string(gone.ID), "invitations": string(i.ID),
+	w.ids = map[string]string{"media": string(m.ID), "webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(branding.ID), "documents": string(d.ID), "proposals": string(proposal), "shares": string(share.ID), "releases": string(release.ID), "trash": string(gone.ID), "invitations": string(i.ID),
 		"members": string(w.caller.User)}
+}
+
+// release makes a release of a project.
+func (w *town) release(name string, of sheaf.ProjectID) sheaf.Release {
+	w.Helper()
+	r, err := w.a.CreateRelease(w.Context(), w.caller, of, sheaf.ReleaseChange{Name: sheaf.Some(name)})
+	w.must(err)
+	return r
 }
 
 // propose makes a proposal for a document, with a comment.
@@ -328,7 +349,7 @@ func (w *town) propose(id sheaf.DocumentID, title string) sheaf.ProposalID {
 // address puts real identifiers into a route's path.
 func (w *town) address(path string) string {
 	path = strings.ReplaceAll(path, "{workspace}", string(w.caller.Workspace))
-	path = strings.NewReplacer("{$}", "", "{file}", "console.css", "{token}", "none", "{n}", "1").Replace(path)
+	path = strings.NewReplacer("{$}", "", "{file}", "console.css", "{token}", "none", "{n}", "1", "{document}", w.ids["documents"], "{medium}", w.ids["media"]).Replace(path)
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		if part == "{id}" {
@@ -341,7 +362,7 @@ func (w *town) address(path string) string {
 // anyForm is valid for every route with a form.
 var anyForm = url.Values{"name": {"n"}, "title": {"t"}, "type": {"project"}, "role": {"owner"}, "email": {"x@example.com"}, "plan": {"free"},
 	"url": {"https://example.org/"}, "event": {"document.created"}, "scope": {"projects:read"}, "password": {"long enough"}, "again": {"long enough"}, "current": {"long enough"},
-	"since": {"2026-01-01T00:00:00.000Z"}}
+	"since": {"2026-01-01T00:00:00.000Z"}, "releases": {"true"}}
 
 func (w *town) ask(method, path, token string, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	w.Helper()
@@ -364,6 +385,12 @@ func (w *town) everything() string {
 	w.must(err)
 	projects, err := w.a.Projects(ctx, w.caller, sheaf.ProjectFilter{Paging: all})
 	w.must(err)
+	var releases []sheaf.Release
+	for _, p := range projects.Items {
+		page, err := w.a.Releases(ctx, w.caller, p.ID, sheaf.ReleaseFilter{Paging: all})
+		w.must(err)
+		releases = append(releases, page.Items...)
+	}
 	brandings, err := w.a.Brandings(ctx, w.caller, sheaf.BrandingFilter{Paging: all})
 	w.must(err)
 	documents, err := w.a.Documents(ctx, w.caller, sheaf.DocumentFilter{Paging: all})
@@ -388,7 +415,7 @@ func (w *town) everything() string {
 	w.must(err)
 	comments, err := w.a.Comments(ctx, w.caller, sheaf.ProposalID(w.ids["proposals"]), all)
 	w.must(err)
-	b, err := json.Marshal([]any{proposals, comments, files, folders, projects, brandings, documents, shares, trash, hooks, deliveries, keys, members, s.Memberships[0].Workspace, s.User})
+	b, err := json.Marshal([]any{releases, proposals, comments, files, folders, projects, brandings, documents, shares, trash, hooks, deliveries, keys, members, s.Memberships[0].Workspace, s.User})
 	w.must(err)
 	return string(b)
 }
@@ -517,6 +544,8 @@ func TestAccess_AnotherSite(t *testing.T) {
 // The owner can open every page, so each refusal above depends on the person.
 func TestAccess_TheOwnerOpensEverything(t *testing.T) {
 	w := newTown(t)
+	w.rewrite("![](media:" + w.ids["media"] + ")\n") // the release has the picture too
+	w.ids["releases"] = string(w.release("1.1", sheaf.ProjectID(w.ids["projects"])).ID)
 	for _, r := range w.c.allRoutes() {
 		if r.method != http.MethodGet || r.who.level < bySignedIn {
 			continue

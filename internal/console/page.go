@@ -448,14 +448,7 @@ const (
 // The addresses of media name the document `of`, whose text this is: a restricted person may not see
 // the document that a medium belongs to.
 func (v *visit) renderText(text, title string, of sheaf.DocumentID) (_ template.HTML, id string, _ error) {
-	page, err := v.console.Render.Page(v.AwaitTurn, text)
-	if err != nil {
-		return "", "", overloaded(err)
-	}
-	id, _ = page.Titled(title)
-	html := page.HTML(render.Refs{
-		Selves:   true,
-		Title:    title,
+	return v.renderWith(text, title, render.Refs{
 		Document: func(id string) string { return v.at("documents", id) },
 		Media: func(id string) string {
 			address := v.at("media", id, "content")
@@ -465,6 +458,17 @@ func (v *visit) renderText(text, title string, of sheaf.DocumentID) (_ template.
 			return address
 		},
 	})
+}
+
+// renderWith is renderText with other addresses of documents and media.
+func (v *visit) renderWith(text, title string, refs render.Refs) (_ template.HTML, id string, _ error) {
+	page, err := v.console.Render.Page(v.AwaitTurn, text)
+	if err != nil {
+		return "", "", overloaded(err)
+	}
+	id, _ = page.Titled(title)
+	refs.Selves, refs.Title = true, title
+	html := page.HTML(refs)
 	// #nosec G203 -- render writes every element itself, and no text becomes one
 	return template.HTML(html), id, nil
 }

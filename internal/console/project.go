@@ -198,6 +198,25 @@ func (v *visit) projectMove(id sheaf.ProjectID) (moveForm, error) {
 	return f, err
 }
 
+// projectRemoval is the data of project-delete.html.
+type projectRemoval struct {
+	sheaf.Project
+	Releases int64 // how many are deleted with it
+}
+
+// deleteProjectForm answers GET /w/{workspace}/projects/{id}/delete: it asks for confirmation.
+func (c *Console) deleteProjectForm(v *visit) error {
+	p, err := find(v, "project", c.app.ProjectRemoval)
+	if err != nil {
+		return err
+	}
+	releases, err := c.app.Releases(v.r.Context(), v.caller, p.ID, sheaf.ReleaseFilter{Paging: sheaf.Paging{Limit: 1}})
+	if err != nil {
+		return err
+	}
+	return v.showWithTree(http.StatusOK, "project-delete", string(p.ID), projectRemoval{p, releases.Total})
+}
+
 // deleteProject answers POST /w/{workspace}/projects/{id}/delete: it deletes a project.
 func (c *Console) deleteProject(v *visit) error {
 	d, err := find(v, "project", c.app.Project)

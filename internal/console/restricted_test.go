@@ -46,18 +46,20 @@ func divide(t *testing.T) *divided {
 			w.must(err)
 			return d
 		}
-		d, gone := doc("document", "Words of "+name), doc("trashed", "")
-		w.must(w.a.DeleteDocument(ctx, w.caller, gone.ID, sheaf.Match{}))
+		d := doc("document", "Words of "+name)
 		bytes := pixel + name
 		m, err := w.a.UploadMedium(ctx, w.caller, app.NewMedium{Filename: name + ".gif", Bytes: int64(len(bytes)), SHA256: sha256.Sum256([]byte(bytes)), DocumentID: &d.ID,
 			Open: func() io.Reader { return strings.NewReader(bytes) }})
 		w.must(err)
+		gone := doc("trashed", "![](media:"+string(m.ID)+")")
+		release := w.release(name+" release", p.ID)
+		w.must(w.a.DeleteDocument(ctx, w.caller, gone.ID, sheaf.Match{}))
 		s, err := w.a.CreateShare(ctx, w.caller, sheaf.ShareChange{ResourceType: sheaf.Some("document"), ResourceID: sheaf.Some(string(d.ID))})
 		w.must(err)
 		e, err := w.a.Events(ctx, w.caller, sheaf.EventFilter{Resource: string(p.ID), Paging: sheaf.Paging{Limit: 1}})
 		w.must(err)
 		proposal := w.propose(d.ID, name+" proposal")
-		return map[string]string{"proposals": string(proposal), "folders": string(f.ID), "projects": string(p.ID), "documents": string(d.ID), "trash": string(gone.ID), "media": string(m.ID), "shares": string(s.ID),
+		return map[string]string{"proposals": string(proposal), "folders": string(f.ID), "projects": string(p.ID), "documents": string(d.ID), "trash": string(gone.ID), "media": string(m.ID), "shares": string(s.ID), "releases": string(release.ID),
 			"events": string(e.Items[0].ID), "above": string(above.ID)}
 	}
 	_, err := w.a.CreateDocument(ctx, w.caller, sheaf.DocumentChange{Title: sheaf.Some(canary + " in no project")})
@@ -126,7 +128,7 @@ func (d *divided) withoutLeaks(what string, got *httptest.ResponseRecorder, sent
 		all = strings.ReplaceAll(all, s, "%")
 	}
 	for _, secret := range []string{canary, "ada@example.com", "bob@example.com", "carol@example.com", d.outside["folders"], d.outside["projects"], d.outside["documents"],
-		d.outside["media"], d.outside["events"], d.outside["proposals"], d.outside["keys"], d.outside["webhooks"]} {
+		d.outside["media"], d.outside["events"], d.outside["proposals"], d.outside["releases"], d.outside["keys"], d.outside["webhooks"]} {
 		if at := strings.Index(all, secret); at >= 0 {
 			d.Errorf("%s shows %s: …%s…", what, secret, all[max(at-150, 0):min(at+150, len(all))])
 		}
@@ -207,7 +209,7 @@ POST /w/{workspace}/documents/{id}/restore: 303 outside
 GET /w/{workspace}/documents/{id}/share: 200 outside
 POST /w/{workspace}/documents/{id}/share: 303 outside
 GET /w/{workspace}/projects/{id}/share: 200 outside
-POST /w/{workspace}/projects/{id}/share: 303 outside
+POST /w/{workspace}/projects/{id}/share: 303 outside named
 GET /w/{workspace}/folders/{id}/share: 200 outside
 POST /w/{workspace}/folders/{id}/share: 303 outside
 POST /w/{workspace}/shares/{id}: 303 outside
@@ -226,6 +228,18 @@ POST /w/{workspace}/proposals/{id}/comments: 400 outside
 GET /w/{workspace}/proposals/{id}/comments/{n}/edit: 403 outside
 POST /w/{workspace}/proposals/{id}/comments/{n}: 403 outside
 POST /w/{workspace}/proposals/{id}/comments/{n}/delete: 403 outside
+GET /w/{workspace}/projects/{id}/releases: 200 outside
+GET /w/{workspace}/projects/{id}/releases/new: 200 outside
+GET /w/{workspace}/projects/{id}/releases/compare: 200 outside named
+POST /w/{workspace}/projects/{id}/releases: 303 outside
+GET /w/{workspace}/releases/{id}: 200 outside
+GET /w/{workspace}/releases/{id}/documents/{document}: 200 outside
+GET /w/{workspace}/releases/{id}/documents/{document}/compare: 200 outside named
+GET /w/{workspace}/releases/{id}/media/{medium}/content: 200 outside
+GET /w/{workspace}/releases/{id}/edit: 200 outside
+POST /w/{workspace}/releases/{id}: 303 outside
+GET /w/{workspace}/releases/{id}/delete: 200 outside
+POST /w/{workspace}/releases/{id}/delete: 303 outside
 GET /w/{workspace}/trash: 200 named
 GET /w/{workspace}/trash/{id}/delete: 200 outside
 POST /w/{workspace}/trash/{id}/delete: 303 outside
@@ -284,36 +298,39 @@ POST /w/{workspace}/settings/plan: 403
 // requestsOf are the requests of each route with a record outside of it in a field or in the query; % is its
 // id, $projects and the like an id inside. An id of the record in {id} is inside.
 var requestsOf = map[string][]string{
-	"GET /w/{workspace}/search":                 {"?q=" + canary, "?q=%"},
-	"GET /w/{workspace}/jump":                   {"?q=" + canary, "?q=%", "?q=example.com"},
-	"GET /w/{workspace}/projects":               {"?q=" + canary, "?sort=name", "?sort=changed"},
-	"GET /w/{workspace}/projects/new":           {"?in=%"},
-	"GET /w/{workspace}/projects/choose":        {"?now=%", "?q=" + canary},
-	"POST /w/{workspace}/projects":              {"name=n&in=%"},
-	"POST /w/{workspace}/projects/{id}/move":    {"folder=%"},
-	"GET /w/{workspace}/folders/new":            {"?in=%"},
-	"GET /w/{workspace}/folders/choose":         {"?now=%", "?without=%", "?q=" + canary},
-	"POST /w/{workspace}/folders":               {"name=n&type=project&in=%"},
-	"POST /w/{workspace}/folders/{id}/move":     {"parent=%"},
-	"GET /w/{workspace}/selection/move":         {"?item=project:%", "?item=folder:%", "?item=document:%", "?item=document:$documents&q=" + canary},
-	"POST /w/{workspace}/selection/move":        {"item=document:%&to=$projects", "item=document:$documents&to=%", "item=document:$documents&to=document:%", "item=project:$projects&to=%"},
-	"GET /w/{workspace}/selection/places":       {"?item=document:%", "?item=document:$documents&now=%", "?item=document:$documents&q=" + canary},
-	"GET /w/{workspace}/selection/delete":       {"?item=project:%", "?item=folder:%", "?item=document:%"},
-	"POST /w/{workspace}/selection/delete":      {"item=document:%", "item=project:%", "item=folder:%"},
-	"GET /w/{workspace}/selection/share":        {"?item=document:%", "?item=project:%"},
-	"POST /w/{workspace}/selection/share":       {"item=document:%", "item=folder:%"},
-	"POST /w/{workspace}/selection/undo":        {"undo=restore:document:%", "undo=unshare:share:%", "undo=move:project:%::1", "undo=put:document:$documents:%:1:1:"},
-	"POST /w/{workspace}/selection/order":       {"item=project:%", "item=project:$projects&in=%", "item=document:$documents&before=%"},
-	"GET /w/{workspace}/documents/new":          {"?in=%", "?below=%"},
-	"GET /w/{workspace}/documents/links":        {"?q=" + canary, "?in=%", "?address=https://x/w/$workspace/documents/%"},
-	"POST /w/{workspace}/documents":             {"title=t&project=%", "title=t&project=$projects&parent=%", "title=t&project=$projects&content=![](media:%)", "title=t&project=%&find=project&find-project=" + canary},
-	"POST /w/{workspace}/documents/preview":     {"content=[a](document:%) ![](media:%)"},
-	"POST /w/{workspace}/documents/{id}":        {"title=t&revision=1&project=%", "title=t&revision=1&project=$projects&content=![](media:%)"},
-	"GET /w/{workspace}/documents/{id}/suggest": {"?proposal=%&change=0"},
-	"GET /w/{workspace}/trash":                  {"?q=" + canary},
-	"POST /w/{workspace}/media":                 {"?filename=f&document=%"},
-	"GET /w/{workspace}/media/{id}/content":     {"?document=%"},
-	"GET /w/{workspace}/activity":               {"?resource=%", "?resource=" + canary, "?span=day"},
+	"GET /w/{workspace}/search":                                     {"?q=" + canary, "?q=%"},
+	"GET /w/{workspace}/jump":                                       {"?q=" + canary, "?q=%", "?q=example.com"},
+	"GET /w/{workspace}/projects":                                   {"?q=" + canary, "?sort=name", "?sort=changed"},
+	"GET /w/{workspace}/projects/new":                               {"?in=%"},
+	"GET /w/{workspace}/projects/choose":                            {"?now=%", "?q=" + canary},
+	"POST /w/{workspace}/projects":                                  {"name=n&in=%"},
+	"POST /w/{workspace}/projects/{id}/move":                        {"folder=%"},
+	"GET /w/{workspace}/folders/new":                                {"?in=%"},
+	"GET /w/{workspace}/folders/choose":                             {"?now=%", "?without=%", "?q=" + canary},
+	"POST /w/{workspace}/folders":                                   {"name=n&type=project&in=%"},
+	"POST /w/{workspace}/folders/{id}/move":                         {"parent=%"},
+	"GET /w/{workspace}/selection/move":                             {"?item=project:%", "?item=folder:%", "?item=document:%", "?item=document:$documents&q=" + canary},
+	"POST /w/{workspace}/selection/move":                            {"item=document:%&to=$projects", "item=document:$documents&to=%", "item=document:$documents&to=document:%", "item=project:$projects&to=%"},
+	"GET /w/{workspace}/selection/places":                           {"?item=document:%", "?item=document:$documents&now=%", "?item=document:$documents&q=" + canary},
+	"GET /w/{workspace}/selection/delete":                           {"?item=project:%", "?item=folder:%", "?item=document:%"},
+	"POST /w/{workspace}/selection/delete":                          {"item=document:%", "item=project:%", "item=folder:%"},
+	"GET /w/{workspace}/selection/share":                            {"?item=document:%", "?item=project:%"},
+	"POST /w/{workspace}/selection/share":                           {"item=document:%", "item=folder:%"},
+	"POST /w/{workspace}/selection/undo":                            {"undo=restore:document:%", "undo=unshare:share:%", "undo=move:project:%::1", "undo=put:document:$documents:%:1:1:"},
+	"POST /w/{workspace}/selection/order":                           {"item=project:%", "item=project:$projects&in=%", "item=document:$documents&before=%"},
+	"GET /w/{workspace}/documents/new":                              {"?in=%", "?below=%"},
+	"GET /w/{workspace}/documents/links":                            {"?q=" + canary, "?in=%", "?address=https://x/w/$workspace/documents/%"},
+	"POST /w/{workspace}/documents":                                 {"title=t&project=%", "title=t&project=$projects&parent=%", "title=t&project=$projects&content=![](media:%)", "title=t&project=%&find=project&find-project=" + canary},
+	"POST /w/{workspace}/documents/preview":                         {"content=[a](document:%) ![](media:%)"},
+	"POST /w/{workspace}/documents/{id}":                            {"title=t&revision=1&project=%", "title=t&revision=1&project=$projects&content=![](media:%)"},
+	"GET /w/{workspace}/documents/{id}/suggest":                     {"?proposal=%&change=0"},
+	"POST /w/{workspace}/projects/{id}/share":                       {"release=%", "release=%&show_releases=yes"},
+	"GET /w/{workspace}/projects/{id}/releases/compare":             {"?a=%", "?b=%", "?a=$releases&b=%"},
+	"GET /w/{workspace}/releases/{id}/documents/{document}/compare": {"?to=%"},
+	"GET /w/{workspace}/trash":                                      {"?q=" + canary},
+	"POST /w/{workspace}/media":                                     {"?filename=f&document=%"},
+	"GET /w/{workspace}/media/{id}/content":                         {"?document=%"},
+	"GET /w/{workspace}/activity":                                   {"?resource=%", "?resource=" + canary, "?span=day"},
 }
 
 // moment matches what differs between two requests for the same page.
@@ -386,7 +403,7 @@ func TestRestricted_OutsideDoesNotExist(t *testing.T) {
 		for _, token := range []string{d.editor, d.reader} {
 			if slices.Contains(line.words, "outside") {
 				noun := strings.Split(r.path, "/")[3]
-				d.sameAsUnknown(r.method, strings.Replace(strings.NewReplacer("{workspace}", string(d.caller.Workspace), "{n}", "1").Replace(r.path), "{id}", "%", 1), anyForm.Encode(), d.outside[noun], token)
+				d.sameAsUnknown(r.method, strings.Replace(strings.NewReplacer("{workspace}", string(d.caller.Workspace), "{n}", "1", "{document}", d.inside["documents"], "{medium}", d.inside["media"]).Replace(r.path), "{id}", "%", 1), anyForm.Encode(), d.outside[noun], token)
 			} else if strings.Contains(r.path, "{id}") && !strings.Contains(r.path, "brandings") && !strings.Contains(r.path, "members") && line.status != http.StatusForbidden {
 				t.Errorf("%s names a record: mark it in the table", route)
 			}
@@ -403,7 +420,7 @@ func TestRestricted_OutsideDoesNotExist(t *testing.T) {
 				if strings.HasPrefix(request, "?") {
 					address, form = address+request, ""
 				}
-				for _, noun := range []string{"folders", "projects", "documents", "media", "shares", "trash", "above"} {
+				for _, noun := range []string{"folders", "projects", "documents", "media", "shares", "releases", "trash", "above"} {
 					d.sameAsUnknown(r.method, address, form, d.outside[noun], token)
 				}
 			}

@@ -59,7 +59,7 @@ func TestResume_EveryFormComesBackWithWhatWasTyped(t *testing.T) {
 		tried++
 		form := url.Values{"name": {"typed & kept"}, "title": {"typed & kept"}, "type": {"project"}, "role": {"admin"}, "email": {"typed@example.com"},
 			"url": {"https://example.org/"}, "event": {"document.created"}, "scope": {"projects:read"}, "revision": {"1"}, "folder": {w.ids["folders"]}, "content": {"typed"},
-			"filename": {"typed & kept"}, "plan": {"pro"}, "branding": {w.ids["brandings"]}, "expires": {"7"}, "password": {"of the share"}, "body": {"typed & kept"}, "about": {"typed & kept"}, "base_version": {"1"}}
+			"filename": {"typed & kept"}, "plan": {"pro"}, "branding": {w.ids["brandings"]}, "expires": {"7"}, "password": {"of the share"}, "body": {"typed & kept"}, "notes": {"typed & kept"}, "about": {"typed & kept"}, "base_version": {"1"}}
 		want := "typed &amp; kept"
 		for part, text := range marked {
 			if strings.Contains(r.path, part) {

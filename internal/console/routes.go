@@ -28,6 +28,7 @@ func (c *Console) allRoutes() []route {
 	read, write := needs(sheaf.ProjectsRead), needs(sheaf.ProjectsWrite)
 	docsRead, docsWrite := needs(sheaf.DocumentsRead), needs(sheaf.DocumentsWrite)
 	proposalsRead, proposalsWrite, proposalsApprove := needs(sheaf.ProposalsRead), needs(sheaf.ProposalsWrite), needs(sheaf.ProposalsApprove)
+	releasesRead, releasesWrite := needs(sheaf.ReleasesRead), needs(sheaf.ReleasesWrite)
 	brandingsRead, brandingsWrite := needs(sheaf.BrandingsRead), needs(sheaf.BrandingsWrite)
 	sharesRead, sharesWrite := needs(sheaf.SharesRead), needs(sheaf.SharesWrite)
 	hooksRead, hooksWrite := needs(sheaf.WebhooksRead), needs(sheaf.WebhooksWrite)
@@ -64,7 +65,7 @@ func (c *Console) allRoutes() []route {
 		post("/w/{workspace}/projects/{id}", write, c.updateProject, resumable),
 		get("/w/{workspace}/projects/{id}/move", write, moveFormHandler("project", (*visit).projectMove)),
 		post("/w/{workspace}/projects/{id}/move", write, moveHandler("project", "folder", (*visit).projectMove, c.app.MoveProject), resumable),
-		get("/w/{workspace}/projects/{id}/delete", write, confirm("project-delete", true, "project", c.app.ProjectRemoval)),
+		get("/w/{workspace}/projects/{id}/delete", write, c.deleteProjectForm),
 		post("/w/{workspace}/projects/{id}/delete", write, c.deleteProject),
 
 		get("/w/{workspace}/folders/new", write, c.newFolder),
@@ -144,8 +145,21 @@ func (c *Console) allRoutes() []route {
 		get("/w/{workspace}/documents/{id}/suggest", proposalsWrite, c.suggestForm),
 		post("/w/{workspace}/documents/{id}/suggest", proposalsWrite, c.suggest, longForm, resumable),
 
+		get("/w/{workspace}/projects/{id}/releases", releasesRead, c.releases),
+		get("/w/{workspace}/projects/{id}/releases/new", releasesWrite, c.newRelease),
+		get("/w/{workspace}/projects/{id}/releases/compare", releasesRead, c.compareReleases, costly),
+		post("/w/{workspace}/projects/{id}/releases", releasesWrite, c.createRelease, resumable),
+		get("/w/{workspace}/releases/{id}", releasesRead, c.release),
+		get("/w/{workspace}/releases/{id}/documents/{document}", releasesRead, c.releasedDocument, costly),
+		get("/w/{workspace}/releases/{id}/documents/{document}/compare", releasesRead, c.compareReleased, costly),
+		get("/w/{workspace}/releases/{id}/media/{medium}/content", releasesRead, c.releasedMedium),
+		get("/w/{workspace}/releases/{id}/edit", releasesWrite, c.editRelease),
+		post("/w/{workspace}/releases/{id}", releasesWrite, c.updateRelease, resumable),
+		get("/w/{workspace}/releases/{id}/delete", releasesWrite, c.deleteReleaseForm),
+		post("/w/{workspace}/releases/{id}/delete", releasesWrite, c.deleteRelease),
+
 		get("/w/{workspace}/trash", docsRead, c.trash),
-		get("/w/{workspace}/trash/{id}/delete", docsWrite, confirm("trash-delete", true, "document", c.app.TrashedDocument)),
+		get("/w/{workspace}/trash/{id}/delete", docsWrite, c.purgeForm),
 		post("/w/{workspace}/trash/{id}/delete", docsWrite, c.purge),
 
 		get("/w/{workspace}/media", needs(sheaf.MediaRead), shows("media", (*visit).mediaPage)),

@@ -27,6 +27,10 @@ type sharePage struct {
 	Made      sheaf.ShareID // the share that was just made
 	Inner     bool          // no public address is configured, so links may work on this machine only
 	Form      shareForm     // the form that was refused, or the new one
+	// Choice says that the share can show a release, and Releases are those to choose from, the newest
+	// first.
+	Choice   bool
+	Releases []sheaf.Release
 }
 
 // shareForm has the values of the form of a share.
@@ -35,6 +39,8 @@ type shareForm struct {
 	Expires  string
 	Branding string
 	Listed   bool
+	Release  string // as in sheaf.Share; empty: the documents as they are now
+	Switch   bool   // readers can switch between releases
 	// PasswordLost: a password was typed before the session ended, and has to be typed again.
 	PasswordLost bool
 	basis
@@ -42,10 +48,10 @@ type shareForm struct {
 
 // shareFields returns the fields of the form that two people may change at once. The password is
 // not one of them, because it is never shown.
-func (p sharePage) shareFields(expires, branding, listed string) []field {
-	branded := field{Name: "branding", Label: "Branding", Value: branding, Shown: "Workspace default"}
+func (p sharePage) shareFields(expires string, f shareForm) []field {
+	branded := field{Name: "branding", Label: "Branding", Value: f.Branding, Shown: "Workspace default"}
 	for _, b := range p.Brandings {
-		if string(b.ID) == branding {
+		if string(b.ID) == f.Branding {
 			branded.Shown = b.Name
 		}
 	}
@@ -53,26 +59,67 @@ func (p sharePage) shareFields(expires, branding, listed string) []field {
 	if expires == "" {
 		end.Shown = "never"
 	}
-	list := field{Name: "listed", Label: "Search engines", Value: listed, Shown: "not listed"}
-	if listed != "" {
-		list.Shown = "listed"
+	out := []field{end, branded, ticked("listed", "Search engines", f.Listed, "listed", "not listed")}
+	if p.Choice {
+		out = append(out, field{Name: "release", Label: "Readers see", Value: f.Release, Shown: p.shown(f.Release)},
+			ticked("show_releases", "Other releases", f.Switch, "readers can switch", "readers cannot switch"))
 	}
-	return []field{end, branded, list}
+	return out
+}
+
+// ticked returns the field of a checkbox, with the texts for a person.
+func ticked(name, label string, on bool, yes, no string) field {
+	if on {
+		return field{Name: name, Label: label, Value: "yes", Shown: yes}
+	}
+	return field{Name: name, Label: label, Shown: no}
+}
+
+// shown returns what readers of a share see.
+func (p sharePage) shown(release string) string {
+	switch release {
+	case "":
+		return "the documents as they are now"
+	case sheaf.NewestRelease:
+		return "the newest release"
+	}
+	return "release " + p.NameOf(release)
+}
+
+// NameOf returns the name of a release.
+func (p sharePage) NameOf(id string) string {
+	for _, r := range p.Releases {
+		if string(r.ID) == id {
+			return r.Name
+		}
+	}
+	return "that was deleted"
+}
+
+// Newest returns the name of the newest release; empty if there is none.
+func (p sharePage) Newest() string {
+	if len(p.Releases) == 0 {
+		return ""
+	}
+	return p.Releases[0].Name
 }
 
 // fieldsOf returns the fields with the share's stored values.
 func (p sharePage) fieldsOf(s sheaf.Share) []field {
-	expires, branding, listed := "", "", ""
+	expires := ""
 	if s.ExpiresAt != nil {
 		expires = exact(s.ExpiresAt)
 	}
+	return p.shareFields(expires, storedForm(s))
+}
+
+// storedForm returns the form with the share's stored values, without a base.
+func storedForm(s sheaf.Share) shareForm {
+	f := shareForm{Share: s.ID, Expires: keepExpiry, Listed: s.Listed, Release: text(s.Release), Switch: s.ShowReleases}
 	if s.BrandingID != nil {
-		branding = string(*s.BrandingID)
+		f.Branding = string(*s.BrandingID)
 	}
-	if s.Listed {
-		listed = "yes"
-	}
-	return p.shareFields(expires, branding, listed)
+	return f
 }
 
 // FormOf returns the form of a share: the one that was refused, or else one with the stored values.
@@ -80,10 +127,8 @@ func (p sharePage) FormOf(s sheaf.Share) shareForm {
 	if p.Form.Share == s.ID {
 		return p.Form
 	}
-	f := shareForm{Share: s.ID, Expires: keepExpiry, Listed: s.Listed, basis: basis{Revision: s.Revision, Was: p.fieldsOf(s)}}
-	if s.BrandingID != nil {
-		f.Branding = string(*s.BrandingID)
-	}
+	f := storedForm(s)
+	f.basis = basis{Revision: s.Revision, Was: p.fieldsOf(s)}
 	return f
 }
 
@@ -142,6 +187,11 @@ func (v *visit) sharesOf(kind sheaf.Shareable, id string) (sharePage, error) {
 			return p, err
 		}
 		p.Title, p.Back, p.In = detail.Name, v.at("projects", id), id
+		if p.Choice = v.caller.May(sheaf.ReleasesRead); p.Choice {
+			if p.Releases, err = v.releasesOf(detail.ID); err != nil {
+				return p, err
+			}
+		}
 	default:
 		d, err := v.console.app.Document(v.r.Context(), v.caller, sheaf.DocumentID(id))
 		if err != nil {
@@ -171,6 +221,7 @@ func (v *visit) shareChange() (f shareForm, in sheaf.ShareChange, err error) {
 		f.Expires = keepExpiry
 	}
 	in.Listed = sheaf.Some(f.Listed)
+	f.readRelease(v, &in)
 	if in.BrandingID, err = asID(sheaf.BrandingID(f.Branding), "branding"); err != nil {
 		return f, in, err
 	}
@@ -190,6 +241,16 @@ func (v *visit) shareChange() (f shareForm, in sheaf.ShareChange, err error) {
 		}
 	}
 	return f, in, nil
+}
+
+// readRelease reads what the share shows, if the form asks for it: only the form of a project does.
+func (f *shareForm) readRelease(v *visit, in *sheaf.ShareChange) {
+	if !v.r.PostForm.Has("release") {
+		f.Release, f.Switch = v.field("was-release"), v.field("was-show_releases") != ""
+		return
+	}
+	f.Release, f.Switch = v.typed("release"), v.typed("show_releases") != ""
+	in.Release, in.ShowReleases = v.typedOpt("release"), sheaf.Some(f.Switch)
 }
 
 // makeShare returns the handler of POST …/documents/{id}/share and the like: it shares the record.
@@ -228,18 +289,15 @@ func (c *Console) updateShare(v *visit) error {
 	if err != nil {
 		return err
 	}
-	f.basis = v.basis(p.shareFields("", "", ""))
-	expires, listed := f.Was[0].Value, ""
+	f.basis = v.basis(p.shareFields("", shareForm{}))
+	expires := f.Was[0].Value
 	if in.ExpiresAt.Set {
 		expires = ""
 	}
 	if in.ExpiresAt.Given() {
 		expires = exact(in.ExpiresAt.Value)
 	}
-	if f.Listed {
-		listed = "yes"
-	}
-	err = v.saveForm(&f.basis, p.shareFields(expires, f.Branding, listed), func(m sheaf.Match) error {
+	err = v.saveForm(&f.basis, p.shareFields(expires, f), func(m sheaf.Match) error {
 		_, err := c.app.UpdateShare(v.r.Context(), v.caller, s.ID, in, m)
 		return err
 	}, func() (current, error) {

@@ -430,19 +430,6 @@ func (r *Reader) ReleaseMedium(ws sheaf.WorkspaceID, release sheaf.Release, id s
 	return mustFind(r, "medium", selectReleaseMedium, scanReleaseMedium, ws, release.Number, id)
 }
 
-const releaseNamesOf = `
-SELECT r.name
-FROM release_documents d
-JOIN releases r ON r.ws = d.ws AND r.number = d.release
-WHERE d.ws = $1 AND d.document_id = $2 AND r.removing = 0
-ORDER BY r.number
-LIMIT $3`
-
-// ReleaseNamesOf returns the names of up to `most` releases that have the document.
-func (r *Reader) ReleaseNamesOf(ws sheaf.WorkspaceID, id sheaf.DocumentID, most int64) ([]string, error) {
-	return all(r, releaseNamesOf, (*row).Text, ws, id, most)
-}
-
 // ReleasesWith returns the numbers of the releases that have the document. The caller has read them.
 func (r *Reader) ReleasesWith(ws sheaf.WorkspaceID, id sheaf.DocumentID) (map[int64]bool, error) {
 	out := map[int64]bool{}
@@ -456,6 +443,27 @@ FROM release_documents d
 JOIN releases r ON r.ws = d.ws AND r.number = d.release
 WHERE d.ws = $1 AND d.document_id = $2 AND r.removing = 0
 ORDER BY r.number`
+
+// ReleasesOf returns the releases that have the document, oldest first: those of projects that the reader
+// sees, and the number of the others.
+func (r *Reader) ReleasesOf(ws sheaf.WorkspaceID, id sheaf.DocumentID) (seen []sheaf.Release, hidden int, err error) {
+	found, err := all(r, releasesOfDocument, ScanRelease, ws, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, release := range found {
+		sees, err := r.seesIn(ws, &release.ProjectID)
+		if err != nil {
+			return nil, 0, err
+		}
+		if sees {
+			seen = append(seen, release)
+		} else {
+			hidden++
+		}
+	}
+	return seen, hidden, nil
+}
 
 const (
 	liftChildren = `
