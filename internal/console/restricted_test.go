@@ -214,6 +214,10 @@ POST /w/{workspace}/shares/{id}: 303 outside
 POST /w/{workspace}/shares/{id}/delete: 303 outside
 GET /w/{workspace}/documents/{id}/suggest: 200 outside named
 POST /w/{workspace}/documents/{id}/suggest: 400 outside
+GET /w/{workspace}/documents/{id}/suggest-move: 200 outside named
+POST /w/{workspace}/documents/{id}/suggest-move: 400 outside named
+GET /w/{workspace}/documents/{id}/suggest-delete: 200 outside
+POST /w/{workspace}/documents/{id}/suggest-delete: 400 outside
 GET /w/{workspace}/proposals: 200
 GET /w/{workspace}/proposals/{id}: 200 outside
 POST /w/{workspace}/proposals/{id}/approve: 400 outside
@@ -285,36 +289,38 @@ POST /w/{workspace}/settings/plan: 403
 // requestsOf are the requests of each route with a record outside of it in a field or in the query; % is its
 // id, $projects and the like an id inside. An id of the record in {id} is inside.
 var requestsOf = map[string][]string{
-	"GET /w/{workspace}/search":                 {"?q=" + canary, "?q=%"},
-	"GET /w/{workspace}/jump":                   {"?q=" + canary, "?q=%", "?q=example.com"},
-	"GET /w/{workspace}/projects":               {"?q=" + canary, "?sort=name", "?sort=changed"},
-	"GET /w/{workspace}/projects/new":           {"?in=%"},
-	"GET /w/{workspace}/projects/choose":        {"?now=%", "?q=" + canary},
-	"POST /w/{workspace}/projects":              {"name=n&in=%"},
-	"POST /w/{workspace}/projects/{id}/move":    {"folder=%"},
-	"GET /w/{workspace}/folders/new":            {"?in=%"},
-	"GET /w/{workspace}/folders/choose":         {"?now=%", "?without=%", "?q=" + canary},
-	"POST /w/{workspace}/folders":               {"name=n&type=project&in=%"},
-	"POST /w/{workspace}/folders/{id}/move":     {"parent=%"},
-	"GET /w/{workspace}/selection/move":         {"?item=project:%", "?item=folder:%", "?item=document:%", "?item=document:$documents&q=" + canary},
-	"POST /w/{workspace}/selection/move":        {"item=document:%&to=$projects", "item=document:$documents&to=%", "item=document:$documents&to=document:%", "item=project:$projects&to=%"},
-	"GET /w/{workspace}/selection/places":       {"?item=document:%", "?item=document:$documents&now=%", "?item=document:$documents&q=" + canary},
-	"GET /w/{workspace}/selection/delete":       {"?item=project:%", "?item=folder:%", "?item=document:%"},
-	"POST /w/{workspace}/selection/delete":      {"item=document:%", "item=project:%", "item=folder:%"},
-	"GET /w/{workspace}/selection/share":        {"?item=document:%", "?item=project:%"},
-	"POST /w/{workspace}/selection/share":       {"item=document:%", "item=folder:%"},
-	"POST /w/{workspace}/selection/undo":        {"undo=restore:document:%", "undo=unshare:share:%", "undo=move:project:%::1", "undo=put:document:$documents:%:1:1:"},
-	"POST /w/{workspace}/selection/order":       {"item=project:%", "item=project:$projects&in=%", "item=document:$documents&before=%"},
-	"GET /w/{workspace}/documents/new":          {"?in=%", "?below=%"},
-	"GET /w/{workspace}/documents/links":        {"?q=" + canary, "?in=%", "?address=https://x/w/$workspace/documents/%"},
-	"POST /w/{workspace}/documents":             {"title=t&project=%", "title=t&project=$projects&parent=%", "title=t&project=$projects&content=![](media:%)", "title=t&project=%&find=project&find-project=" + canary},
-	"POST /w/{workspace}/documents/preview":     {"content=[a](document:%) ![](media:%)"},
-	"POST /w/{workspace}/documents/{id}":        {"title=t&revision=1&project=%", "title=t&revision=1&project=$projects&content=![](media:%)"},
-	"GET /w/{workspace}/documents/{id}/suggest": {"?proposal=%&change=0"},
-	"GET /w/{workspace}/trash":                  {"?q=" + canary},
-	"POST /w/{workspace}/media":                 {"?filename=f&document=%"},
-	"GET /w/{workspace}/media/{id}/content":     {"?document=%"},
-	"GET /w/{workspace}/activity":               {"?resource=%", "?resource=" + canary, "?span=day"},
+	"GET /w/{workspace}/search":                       {"?q=" + canary, "?q=%"},
+	"GET /w/{workspace}/jump":                         {"?q=" + canary, "?q=%", "?q=example.com"},
+	"GET /w/{workspace}/projects":                     {"?q=" + canary, "?sort=name", "?sort=changed"},
+	"GET /w/{workspace}/projects/new":                 {"?in=%"},
+	"GET /w/{workspace}/projects/choose":              {"?now=%", "?q=" + canary},
+	"POST /w/{workspace}/projects":                    {"name=n&in=%"},
+	"POST /w/{workspace}/projects/{id}/move":          {"folder=%"},
+	"GET /w/{workspace}/folders/new":                  {"?in=%"},
+	"GET /w/{workspace}/folders/choose":               {"?now=%", "?without=%", "?q=" + canary},
+	"POST /w/{workspace}/folders":                     {"name=n&type=project&in=%"},
+	"POST /w/{workspace}/folders/{id}/move":           {"parent=%"},
+	"GET /w/{workspace}/selection/move":               {"?item=project:%", "?item=folder:%", "?item=document:%", "?item=document:$documents&q=" + canary},
+	"POST /w/{workspace}/selection/move":              {"item=document:%&to=$projects", "item=document:$documents&to=%", "item=document:$documents&to=document:%", "item=project:$projects&to=%"},
+	"GET /w/{workspace}/selection/places":             {"?item=document:%", "?item=document:$documents&now=%", "?item=document:$documents&q=" + canary},
+	"GET /w/{workspace}/selection/delete":             {"?item=project:%", "?item=folder:%", "?item=document:%"},
+	"POST /w/{workspace}/selection/delete":            {"item=document:%", "item=project:%", "item=folder:%"},
+	"GET /w/{workspace}/selection/share":              {"?item=document:%", "?item=project:%"},
+	"POST /w/{workspace}/selection/share":             {"item=document:%", "item=folder:%"},
+	"POST /w/{workspace}/selection/undo":              {"undo=restore:document:%", "undo=unshare:share:%", "undo=move:project:%::1", "undo=put:document:$documents:%:1:1:"},
+	"POST /w/{workspace}/selection/order":             {"item=project:%", "item=project:$projects&in=%", "item=document:$documents&before=%"},
+	"GET /w/{workspace}/documents/new":                {"?in=%", "?below=%"},
+	"GET /w/{workspace}/documents/links":              {"?q=" + canary, "?in=%", "?address=https://x/w/$workspace/documents/%"},
+	"POST /w/{workspace}/documents":                   {"title=t&project=%", "title=t&project=$projects&parent=%", "title=t&project=$projects&content=![](media:%)", "title=t&project=%&find=project&find-project=" + canary},
+	"POST /w/{workspace}/documents/preview":           {"content=[a](document:%) ![](media:%)"},
+	"POST /w/{workspace}/documents/{id}":              {"title=t&revision=1&project=%", "title=t&revision=1&project=$projects&content=![](media:%)"},
+	"GET /w/{workspace}/documents/{id}/suggest":       {"?proposal=%&change=0"},
+	"GET /w/{workspace}/documents/{id}/suggest-move":  {"?q=" + canary},
+	"POST /w/{workspace}/documents/{id}/suggest-move": {"about=a&base_version=1&to=%", "about=a&base_version=1&to=document:%"},
+	"GET /w/{workspace}/trash":                        {"?q=" + canary},
+	"POST /w/{workspace}/media":                       {"?filename=f&document=%"},
+	"GET /w/{workspace}/media/{id}/content":           {"?document=%"},
+	"GET /w/{workspace}/activity":                     {"?resource=%", "?resource=" + canary, "?span=day"},
 }
 
 // moment matches what differs between two requests for the same page.
