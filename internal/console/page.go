@@ -447,6 +447,11 @@ const (
 // The addresses of media name the document `of`, whose text this is: a restricted person may not see
 // the document that a medium belongs to.
 func (v *visit) renderText(text, title string, of sheaf.DocumentID) (_ template.HTML, id string, _ error) {
+	return v.renderPart("", text, title, of)
+}
+
+// renderPart is renderText for a page that has several texts. `part` is unique among them.
+func (v *visit) renderPart(part, text, title string, of sheaf.DocumentID) (_ template.HTML, id string, _ error) {
 	page, err := v.console.Render.Page(v.AwaitTurn, text)
 	if err != nil {
 		return "", "", overloaded(err)
@@ -455,6 +460,7 @@ func (v *visit) renderText(text, title string, of sheaf.DocumentID) (_ template.
 	html := page.HTML(render.Refs{
 		Selves:   true,
 		Title:    title,
+		Part:     part,
 		Document: func(id string) string { return v.at("documents", id) },
 		Media: func(id string) string {
 			address := v.at("media", id, "content")
