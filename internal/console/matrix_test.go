@@ -235,7 +235,6 @@ func newTown(t *testing.T) *town {
 	first, _, err := a.Operator().FirstRun(t.Context())
 	w.must(err)
 	w.must(a.CompleteSetup(t.Context(), first.Link.Token, app.SetUp{Name: "Ada", Email: "ada@example.com", Password: "long enough"}))
-	w.ids["sessions"] = "00" // of nobody
 	w.owner = w.signIn("ada@example.com")
 	w.caller = w.callerOf(w.owner)
 	w.member = w.join("bob@example.com", "Bob", sheaf.Member)
@@ -328,7 +327,7 @@ func (w *town) fill() {
 	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: "Key", Scopes: sheaf.AllScopes, OfWorkspace: true})
 	w.must(err)
 	w.secrets = []string{*hook.Secret, *k.Secret, "canary-header"}
-	w.ids = map[string]string{"media": string(m.ID), "webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(branding.ID), "documents": string(d.ID), "proposals": string(proposal), "shares": string(share.ID), "releases": string(release.ID), "trash": string(gone.ID), "invitations": string(i.ID),
+	w.ids = map[string]string{"sessions": "00" /* of nobody */, "media": string(m.ID), "webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(branding.ID), "documents": string(d.ID), "proposals": string(proposal), "shares": string(share.ID), "releases": string(release.ID), "trash": string(gone.ID), "invitations": string(i.ID),
 		"members": string(w.caller.User)}
 }
 
