@@ -88,6 +88,8 @@ func TestImport_ProposalsWithWrongParts(t *testing.T) {
 	in.workspace = createWorkspace(t, in.flags, "business").ID
 	const hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" // of abc
 	proposal := fmt.Sprintf(`{"kind":"proposal","id":%q,"title":"p","state":"open","user_id":%q,"changes":[{"op":"create","document":{"title":"n","content":""},"content_bytes":3,"content_sha256":%q}],"people":null}`, testID(1), testID(9), hash)
+	people := fmt.Sprintf(`"people":[{"user":%q,"wrote":true},{"user":%q,"asked_at":"2026-01-02T03:04:05Z","asked_by":%q}]`, testID(9), testID(7), testID(8))
+	asked := strings.ReplaceAll(proposal, `"people":null`, people)
 	text := fmt.Sprintf(`{"kind":"proposal_text","proposal_id":%q,"content":"abc"}`, testID(1))
 	comment := fmt.Sprintf(`{"kind":"comment","proposal_id":%q,"number":1,"body":"b","user_id":%q}`, testID(1), testID(9))
 	file := func(lines ...string) string {
@@ -105,12 +107,16 @@ func TestImport_ProposalsWithWrongParts(t *testing.T) {
 		"op must be":                                {strings.ReplaceAll(proposal, `"create"`, `"make"`), text},
 		"decided_at and decided_by":                 {strings.ReplaceAll(proposal, `"open"`, `"accepted"`), text},
 		"state must be":                             {strings.ReplaceAll(proposal, `"open"`, `"done"`), text},
+		`people: "x" is not a UUID`:                 {strings.ReplaceAll(asked, testID(8), "x"), text},
 	} {
 		sheafCommand(t, append([]string{"import", "--workspace", in.workspace, file(lines...)}, in.flags...)...).fails(t, want)
 	}
 	sheafCommand(t, append([]string{"import", "--workspace", in.workspace, "--from-line", "3", file(proposal, text)}, in.flags...)...).fails(t, "in the middle of a proposal")
-	if report := in.imports(t, file(proposal, text, comment)); report.Added["proposals"] != 1 {
+	if report := in.imports(t, file(asked, text, comment)); report.Added["proposals"] != 1 {
 		t.Errorf("a whole one: %+v", report)
+	}
+	if again := in.export(t); !strings.Contains(again, people) {
+		t.Errorf("who was asked is not in %s", again)
 	}
 	in.healthy(t)
 }

@@ -66,7 +66,7 @@ func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, co
 	return d
 }
 
-// mailer returns the worker that mails about failing webhooks, or nil if no mail server is set.
+// mailer returns the worker that mails about failing webhooks and proposals, or nil if no mail server is set.
 func (p *program) mailer(s *config.Settings, st *store.Store, base string, log *slog.Logger) (*mail.Mailer, error) {
 	if s.SMTP == nil {
 		return nil, nil

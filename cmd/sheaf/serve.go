@@ -229,7 +229,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 	texts := render.New(render.Options{ImageHosts: c.ImageHosts})
 	shares := publish.New(publish.Config{App: a, Log: log, Now: p.Now, PublicURL: c.PublicURL, Render: texts, ImageHosts: c.ImageHosts, Admit: shared.reading(sharePages)})
 	pages := console.New(console.Config{App: a, Log: log, Now: p.Now, PublicURL: c.PublicURL, Render: texts, ImageHosts: c.ImageHosts,
-		Address: baseURL(c, l.Addr().String()), Command: p.called(), Admit: shared.people(c.RateLimit), AdmitReading: shared.reading(consoleReads), Sample: shares.Sample})
+		Address: baseURL(c, l.Addr().String()), Command: p.called(), Admit: shared.people(c.RateLimit), AdmitReading: shared.reading(consoleReads), Sample: shares.Sample, Mails: c.SMTP != nil})
 	counts, requests := tally.New(p.Now), obs.NewRoutes()
 	keys := door.New(door.Config{App: a, Log: log, Limiter: shared.limiter(), Tally: counts,
 		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) }})

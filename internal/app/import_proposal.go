@@ -169,7 +169,7 @@ func (w *work) saveProposals(im *importing) error {
 				return err
 			}
 		}
-		if err := w.SetTargets(w.ws.ID, p.Number, targetsOf(p.Changes)); err != nil {
+		if err := w.SetTargets(w.ws.ID, p.Number, storedTargets(p.Proposal)); err != nil {
 			return err
 		}
 	}

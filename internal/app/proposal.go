@@ -233,7 +233,7 @@ func placesOf(c *sheaf.ProposedChange) (t store.Targets) {
 	return t
 }
 
-// targetsOf returns everything that the changes name.
+// targetsOf returns everything that the changes of a proposal name.
 func targetsOf(changes []sheaf.ProposedChange) (all store.Targets) {
 	for i := range changes {
 		c := &changes[i]
@@ -246,6 +246,13 @@ func targetsOf(changes []sheaf.ProposedChange) (all store.Targets) {
 		all.Unfiled = all.Unfiled || t.Unfiled
 	}
 	return all
+}
+
+// storedTargets returns everything that the changes name, and the people whom the proposal waits for.
+func storedTargets(p sheaf.Proposal) store.Targets {
+	t := targetsOf(p.Changes)
+	t.Asked = p.Asked()
+	return t
 }
 
 // keepProposed stores the proposed texts, the texts that they change, and what the proposal names.
@@ -272,7 +279,7 @@ func (w *work) keepProposed(p sheaf.Proposal, texts []store.Text) error {
 			return err
 		}
 	}
-	return w.SetTargets(w.ws.ID, p.Number, targetsOf(p.Changes))
+	return w.SetTargets(w.ws.ID, p.Number, storedTargets(p))
 }
 
 // UpdateProposal changes the sent fields of an open proposal. Its author may do this, and so may
@@ -402,6 +409,9 @@ func (a *App) ApproveProposal(ctx context.Context, c Caller, id sheaf.ProposalID
 		if key := w.caller.Key.ID; key != "" {
 			r.Key = &key
 		}
+		if err := w.SetAsked(w.ws.ID, p.Number, p.Asked()); err != nil {
+			return before, err
+		}
 		return w.saveProposal(sheaf.ProposalApproved, before, p)
 	})
 }
@@ -429,6 +439,9 @@ func (a *App) TakeBackApproval(ctx context.Context, c Caller, id sheaf.ProposalI
 			return nil
 		}
 		r.ApprovedAt, r.Key = nil, nil
+		if err := w.SetAsked(w.ws.ID, p.Number, p.Asked()); err != nil {
+			return err
+		}
 		_, err = w.saveProposal(sheaf.ProposalUpdated, before, p)
 		return err
 	})

@@ -138,7 +138,7 @@ func (w *work) approved(p sheaf.Proposal) error {
 		if r.ApprovedAt == nil || r.Wrote || r.User == p.User {
 			continue
 		}
-		counts, err := w.approvalCounts(r.User, p.ID)
+		counts, err := w.MayApprove(w.ws.ID, r.User, p.ID)
 		if err != nil {
 			return err
 		}
@@ -151,22 +151,4 @@ func (w *work) approved(p sheaf.Proposal) error {
 	}
 	return &sheaf.Error{Kind: sheaf.Conflict, Code: sheaf.CodeApprovalsMissing,
 		Text: fmt.Sprintf("the proposal needs approvals by %d people who did not write it and may approve it now, and has %d: ask others to approve it", need, has)}
-}
-
-// approvalCounts reports whether the user may approve the proposal at this moment.
-func (w *work) approvalCounts(u sheaf.UserID, id sheaf.ProposalID) (bool, error) {
-	role, to, err := w.Rights(w.ws.ID, u)
-	if err == nil && to == nil {
-		return role.Scopes().Has(sheaf.ProposalsApprove), nil
-	}
-	if err == nil && role.RestrictedScopes().Has(sheaf.ProposalsApprove) {
-		_, err = w.SeenBy(store.Restricted(to, false)).Proposal(w.ws.ID, id)
-		if err == nil {
-			return true, nil
-		}
-	}
-	if sheaf.KindOf(err) == sheaf.NotFound {
-		err = nil
-	}
-	return false, err
 }

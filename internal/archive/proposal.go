@@ -82,14 +82,20 @@ func readProposal(f *strict.Fields) *app.ImportProposal {
 	return p
 }
 
-// readPeople reads the people who wrote or approved a proposal.
+// readPeople reads the people who wrote or approved a proposal, or were asked to approve it.
 func readPeople(raw []byte, into *[]sheaf.Reviewer) error {
 	if json.Unmarshal(raw, into) != nil {
 		return errors.New("people cannot be read: copy the array that sheaf export wrote")
 	}
 	for _, r := range *into {
-		if id, ok := sheaf.ParseUUID(string(r.User)); !ok || id != string(r.User) {
-			return fmt.Errorf("people: %q is not a UUID such as 0198c0de-0000-7000-8000-000000000000: correct it", sheaf.Clip(string(r.User)))
+		ids := []string{string(r.User)}
+		if r.AskedBy != nil {
+			ids = append(ids, string(*r.AskedBy))
+		}
+		for _, is := range ids {
+			if id, ok := sheaf.ParseUUID(is); !ok || id != is {
+				return fmt.Errorf("people: %q is not a UUID such as 0198c0de-0000-7000-8000-000000000000: correct it", sheaf.Clip(is))
+			}
 		}
 	}
 	return nil

@@ -33,6 +33,8 @@ func fill(t *testing.T, s *store.Store) {
 	d := sheaf.Document{ID: sheaf.DocumentID(id()), Title: odd, Description: &odd, ProjectID: &p.ID, Number: 4, CreatedAt: now, UpdatedAt: now}
 	sub := sheaf.Subscription{ID: sheaf.SubscriptionID(id()), Name: "s", URL: "https://example.com", Events: sheaf.EventTypes, Active: true, CreatedAt: now, UpdatedAt: now, Number: 5}
 	event := sheaf.Event{ID: sheaf.EventID("evt_" + id()), Type: sheaf.ProjectCreated, ResourceID: string(p.ID), At: now, Body: []byte(`{"n":1.0}`), Reported: true}
+	proposal := sheaf.Proposal{ID: sheaf.ProposalID(id()), Title: odd, State: sheaf.ProposalOpen, User: u.ID, Number: 7, Revision: 1, CreatedAt: now, UpdatedAt: now,
+		Changes: []sheaf.ProposedChange{{Op: sheaf.ProposeRestore, DocumentID: d.ID}}, People: []sheaf.Reviewer{{User: u.ID, Wrote: true}, {User: restricted.ID, AskedAt: &now, AskedBy: &u.ID}}}
 	secret := sheaf.NewSecretKey(rand.Reader)
 	hash, _ := sheaf.HashKey(secret)
 	err := s.Write(context.Background(), func(tx *store.Tx) error {
@@ -46,6 +48,7 @@ func fill(t *testing.T, s *store.Store) {
 			tx.InsertKey(w.ID, sheaf.Key{ID: sheaf.KeyID(id()), Name: "k", UserID: u.ID, Scopes: sheaf.AllScopes, CreatedAt: now}, hash),
 			tx.InsertFolder(w.ID, top), tx.InsertFolder(w.ID, low), tx.InsertProject(w.ID, p), tx.InsertDocument(w.ID, d, sheaf.Author{User: u.ID}), addText(tx, w.ID, d),
 			tx.InsertSubscription(w.ID, sub, store.Sealed{Secret: []byte{0, 200}}), tx.AppendEvents(&w, []sheaf.Event{event}),
+			tx.InsertProposal(w.ID, proposal), tx.SetTargets(w.ID, 7, store.Targets{Documents: []sheaf.DocumentID{d.ID}, Asked: proposal.Asked()}), tx.NotifyAsked(w.ID, &proposal, restricted.ID, now),
 			tx.Remember(&w, store.Once{Method: "POST", Path: "/", Key: "k", BodyHash: []byte{9}}, store.Answer{Status: 201, Body: []byte("{}")}, 0, now), tx.SaveWorkspace(w))
 	})
 	if err != nil {

@@ -68,6 +68,8 @@ type Config struct {
 	Admit func(ctx context.Context, name string, plan sheaf.Plan, now time.Time) time.Duration
 	// AdmitReading is Admit for reading that renders, compares or searches, whatever the plan is.
 	AdmitReading func(ctx context.Context, name string, now time.Time) time.Duration
+	// Mails reports whether a mail server is set up, so that people who are asked to approve get a mail.
+	Mails bool
 	// Render renders the documents' texts as HTML. If it is nil, New uses one that shows pictures
 	// of no other host.
 	Render *render.Renderer

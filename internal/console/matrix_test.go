@@ -119,6 +119,7 @@ POST /w/{workspace}/documents/{id}/suggest: proposals:write member
 GET /w/{workspace}/proposals: proposals:read member
 GET /w/{workspace}/proposals/{id}: proposals:read member
 POST /w/{workspace}/proposals/{id}/approve: proposals:approve editor
+POST /w/{workspace}/proposals/{id}/ask: proposals:write member
 POST /w/{workspace}/proposals/{id}/take-back: proposals:approve editor
 POST /w/{workspace}/proposals/{id}/accept: proposals:approve editor
 POST /w/{workspace}/proposals/{id}/reject: proposals:approve editor

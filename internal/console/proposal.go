@@ -1,12 +1,14 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"html/template"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"sheaf.dev/internal/app"
@@ -24,7 +26,11 @@ type proposalsPage struct {
 	State     string // the chosen state; "all" for all
 	States    []proposalChoice
 	List      listing
+	You       sheaf.UserID // the reader; empty if they may not approve
 }
+
+// Waits reports whether the proposal waits for the reader.
+func (p proposalsPage) Waits(of sheaf.Proposal) bool { return p.You != "" && of.WaitsFor(p.You) }
 
 // proposalChoice is a state that the reader can choose, in the address and on the page.
 type proposalChoice struct{ Value, Text string }
@@ -32,16 +38,25 @@ type proposalChoice struct{ Value, Text string }
 // proposalChoices are the states that the reader can choose. The default is the first.
 var proposalChoices = []proposalChoice{{"", "Open"}, {"accepted", "Accepted"}, {"rejected", "Rejected"}, {"withdrawn", "Withdrawn"}, {"all", "All"}}
 
+// waitingChoice is a further choice for those who may approve: open proposals that they were asked to
+// approve.
+var waitingChoice = proposalChoice{"waiting", "Waiting for you"}
+
 // proposals answers GET /w/{workspace}/proposals: the proposals in a state, the newest first.
 func (c *Console) proposals(v *visit) error {
 	p := proposalsPage{States: proposalChoices, List: v.listing("proposal", "from", listPage, []order{{desc: true}})}
 	f := sheaf.ProposalFilter{State: sheaf.ProposalOpen, Paging: p.List.Paging}
+	if v.caller.May(sheaf.ProposalsApprove) {
+		p.You, p.States = v.caller.User, slices.Insert(slices.Clone(proposalChoices), 1, waitingChoice)
+	}
 	asked := v.r.URL.Query().Get("state")
-	if slices.ContainsFunc(proposalChoices, func(c proposalChoice) bool { return c.Value == asked }) {
+	if slices.ContainsFunc(p.States, func(c proposalChoice) bool { return c.Value == asked }) {
 		p.State = asked
 	}
 	switch p.State {
 	case "":
+	case waitingChoice.Value:
+		f.Asked = p.You
 	case "all":
 		f.State = ""
 	default:
@@ -91,10 +106,14 @@ type proposalPage struct {
 	By        string
 	DecidedBy string
 	Approvals []approval
-	Wrote     bool // the person wrote the proposal, or a part of it
-	Approved  bool // the person has approved it
-	Own       bool // the person is its author
-	Conflicts int  // changes that cannot be made
+	Asked     []approval  // people who were asked to approve it, and have not
+	AskedBy   string      // who asked the person; empty: the proposal does not wait for them
+	ToAsk     []choosable // the people whom the person can ask
+	Mails     bool        // they get a mail
+	Wrote     bool        // the person wrote the proposal, or a part of it
+	Approved  bool        // the person has approved it
+	Own       bool        // the person is its author
+	Conflicts int         // changes that cannot be made
 	Changes   []proposedChange
 	List      listing // of the changes
 	Alone     bool    // only one of several changes is shown
@@ -108,10 +127,16 @@ type proposalPage struct {
 // Open reports whether the proposal can still be decided.
 func (p proposalPage) Open() bool { return p.Proposal.State == sheaf.ProposalOpen }
 
-// approval is a person who approved a proposal.
+// approval is a person who approved a proposal, or was asked to.
 type approval struct {
 	By string
 	At time.Time
+}
+
+// choosable is a person whom the reader can choose.
+type choosable struct {
+	ID   sheaf.UserID
+	Name string
 }
 
 // proposedChange is a change of a proposal as the page shows it.
@@ -173,6 +198,9 @@ func (v *visit) proposalPage(id sheaf.ProposalID) (p proposalPage, err error) {
 	users := []sheaf.UserID{d.User}
 	for _, r := range d.People {
 		users = append(users, r.User)
+		if r.AskedBy != nil {
+			users = append(users, *r.AskedBy)
+		}
 	}
 	if d.DecidedBy != nil {
 		users = append(users, *d.DecidedBy)
@@ -199,11 +227,31 @@ func (v *visit) proposalPage(id sheaf.ProposalID) (p proposalPage, err error) {
 			p.Approved = p.Approved || own
 			p.Approvals = append(p.Approvals, approval{names.Of(r.User, r.Key), *r.ApprovedAt})
 		}
+		if p.Open() && r.Waits() {
+			p.Asked = append(p.Asked, approval{names.Of(r.User, nil), *r.AskedAt})
+			if own && r.AskedBy != nil {
+				p.AskedBy = names.Of(*r.AskedBy, nil)
+			}
+		}
+	}
+	if err := v.fillToAsk(&p, names); err != nil {
+		return p, err
 	}
 	if err := v.fillChanges(&p); err != nil {
 		return p, err
 	}
 	return p, v.placeComments(&p, comments, names)
+}
+
+// fillToAsk sets the people whom the person can ask to approve the proposal, by name.
+func (v *visit) fillToAsk(p *proposalPage, names people) error {
+	p.Mails = v.console.Mails
+	users, err := v.console.app.ToAsk(v.r.Context(), v.caller, &p.Proposal)
+	for _, u := range users {
+		p.ToAsk = append(p.ToAsk, choosable{u, names.Of(u, nil)})
+	}
+	slices.SortStableFunc(p.ToAsk, func(a, b choosable) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	return err
 }
 
 // fillChanges reads the changes that the page shows.
@@ -253,6 +301,25 @@ func (c *Console) takeBackApproval(v *visit) error {
 	return v.decideProposal(func(ctx context.Context, by app.Caller, id sheaf.ProposalID, match sheaf.Match) (p sheaf.Proposal, err error) {
 		return p, c.app.TakeBackApproval(ctx, by, id, match)
 	})
+}
+
+// askReviewer answers POST /w/{workspace}/proposals/{id}/ask: it asks a member to approve the proposal.
+func (c *Console) askReviewer(v *visit) error {
+	id, err := id[sheaf.ProposalID](v, "proposal")
+	if err != nil {
+		return err
+	}
+	if _, err := c.app.Proposal(v.r.Context(), v.caller, id); err != nil {
+		return err
+	}
+	user, ok := sheaf.ParseUUID(v.field("user"))
+	if !ok {
+		return errForm
+	}
+	if _, err := c.app.AskReviewer(v.r.Context(), v.caller, id, sheaf.UserID(user)); err != nil {
+		return v.proposalAgain(id, err, commentForm{})
+	}
+	return v.done(v.at("proposals", string(id)))
 }
 
 // revertProposal answers POST /w/{workspace}/proposals/{id}/revert: it makes a new proposal that undoes an

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -227,6 +228,77 @@ func TestProposal_OnFree(t *testing.T) {
 	if got := d.send(d.owner, "proposals/"+d.ids["proposals"]+"/accept", url.Values{"revision": {"1"}}); got.Code != http.StatusSeeOther {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
+}
+
+// D182b: the author asks a person to approve, who finds the proposal among those that wait for them. The
+// page says whether a mail is sent.
+func TestProposal_AskForReview(t *testing.T) {
+	d := divide(t)
+	ctx := t.Context()
+	dan := d.callerOf(d.editor)
+	inside := "proposals/" + d.inside["proposals"]
+	read := func(token, path string) string {
+		t.Helper()
+		got := d.request(http.MethodGet, "/w/"+string(d.caller.Workspace)+"/"+path, token, nil)
+		if got.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", path, got.Code, got.Body)
+		}
+		return got.Body.String()
+	}
+	option := `<option value="` + string(dan.User) + `">Dan</option>`
+	d.wantIn(d.get(inside), true, "Ask somebody to review it", option, "No mail is sent")
+	d.c.Mails = true
+	d.wantIn(d.get(inside), true, "They also get a mail")
+	// Dan does not see the other proposal, and members without the right to approve are no choice.
+	d.wantIn(d.get("proposals/"+d.ids["proposals"]), false, option, ">Bob</option>", ">Ada</option>")
+	d.wantIn(read(d.member, inside), false, "Ask somebody to review it")
+	d.wantIn(read(d.owner, "proposals?state=waiting"), true, "No proposals wait for you", "Waiting for you")
+	d.wantIn(read(d.member, "proposals"), false, "Waiting for you")
+
+	if got := d.send(d.owner, inside+"/ask", url.Values{"user": {string(dan.User)}}); got.Code != http.StatusSeeOther {
+		t.Fatalf("%d %s", got.Code, got.Body)
+	}
+	d.wantIn(d.get(inside), true, "Asked: <bdi>Dan</bdi>")
+	d.wantIn(d.get(inside), false, option, "asks you to review") // not again within the hour
+	d.wantIn(read(d.editor, inside), true, "<bdi>Ada</bdi> asks you to review this proposal.")
+	waiting := read(d.editor, "proposals?state=waiting")
+	d.wantIn(waiting, true, "Inside proposal", "waiting for you")
+	d.wantIn(read(d.editor, "proposals"), true, "waiting for you")
+	d.wantIn(read(d.owner, "proposals"), false, "waiting for you")
+	for name, refused := range map[string]struct {
+		token, path, user string
+		want              int
+	}{
+		"nobody":          {d.owner, inside, "", http.StatusBadRequest},
+		"oneself":         {d.owner, inside, string(d.caller.User), http.StatusConflict},
+		"not seen by Dan": {d.owner, "proposals/" + d.ids["proposals"], string(dan.User), http.StatusConflict},
+		"by a member":     {d.member, inside, string(dan.User), http.StatusForbidden},
+	} {
+		if got := d.send(refused.token, refused.path+"/ask", url.Values{"user": {refused.user}}); got.Code != refused.want {
+			t.Errorf("%s: %d %s", name, got.Code, got.Body)
+		}
+	}
+	_, err := d.a.ApproveProposal(ctx, dan, sheaf.ProposalID(d.inside["proposals"]), sheaf.Match{Asked: true, Revisions: []int64{1}})
+	d.must(err)
+	d.wantIn(read(d.editor, inside), false, "Asked:", "asks you to review")
+	d.wantIn(read(d.editor, "proposals?state=waiting"), true, "No proposals wait for you")
+}
+
+// A person who was asked and then erased is shown as such.
+func TestProposal_AskedAndErased(t *testing.T) {
+	w := newTown(t)
+	i, err := w.a.Invite(t.Context(), w.caller, "zoe@example.com", sheaf.Admin, nil)
+	w.must(err)
+	joined, _, err := w.a.Join(t.Context(), app.Join{Token: i.Token, Name: "Zoe Canary", Password: "long enough"}, "")
+	w.must(err)
+	id := sheaf.ProposalID(w.ids["proposals"])
+	_, err = w.a.AskReviewer(t.Context(), w.caller, id, w.callerOf(joined.Token).User)
+	w.must(err)
+	_, err = w.a.Operator().EraseUser(t.Context(), "zoe@example.com")
+	w.must(err)
+	page := w.get("proposals/" + string(id))
+	w.wantIn(page, true, "Asked: <bdi>erased user</bdi>")
+	w.wantIn(page, false, "Zoe Canary")
 }
 
 // A list and a discussion are shown page by page.

@@ -219,6 +219,7 @@ POST /w/{workspace}/documents/{id}/suggest: 400 outside
 GET /w/{workspace}/proposals: 200
 GET /w/{workspace}/proposals/{id}: 200 outside
 POST /w/{workspace}/proposals/{id}/approve: 400 outside
+POST /w/{workspace}/proposals/{id}/ask: 400 outside
 POST /w/{workspace}/proposals/{id}/take-back: 400 outside
 POST /w/{workspace}/proposals/{id}/accept: 400 outside
 POST /w/{workspace}/proposals/{id}/reject: 400 outside

@@ -133,6 +133,7 @@ func (c *Console) allRoutes() []route {
 		get("/w/{workspace}/proposals", proposalsRead, c.proposals),
 		get("/w/{workspace}/proposals/{id}", proposalsRead, c.proposal, costly),
 		post("/w/{workspace}/proposals/{id}/approve", proposalsApprove, c.approveProposal),
+		post("/w/{workspace}/proposals/{id}/ask", proposalsWrite, c.askReviewer),
 		post("/w/{workspace}/proposals/{id}/take-back", proposalsApprove, c.takeBackApproval),
 		post("/w/{workspace}/proposals/{id}/accept", proposalsApprove, c.acceptProposal),
 		post("/w/{workspace}/proposals/{id}/reject", proposalsApprove, c.rejectProposal),

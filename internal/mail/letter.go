@@ -10,27 +10,26 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
-	"sheaf.dev/internal/store"
 )
 
-// letter returns the whole mail about a subscription. Its Message-ID names the event that caused
-// it, so that mail programs can drop a duplicate.
-func (m *Mailer) letter(s *sheaf.Subscription, w *sheaf.Workspace, n store.Notice, people []sheaf.User) []byte {
+// letter returns a whole mail. `id` is the same whenever the mail is sent, so that mail programs can
+// drop a duplicate.
+func (m *Mailer) letter(id, subject, body string, people []sheaf.User) []byte {
 	var b bytes.Buffer
 	head := func(name, value string) { fmt.Fprintf(&b, "%s: %s\r\n", name, value) }
 	head("From", (&mail.Address{Name: "Sheaf", Address: m.Server.From}).String())
 	head("To", addresses(people))
-	head("Subject", mime.QEncoding.Encode("utf-8", subject(s, w)))
+	head("Subject", mime.QEncoding.Encode("utf-8", subject))
 	head("Date", m.Now().UTC().Format(time.RFC1123Z))
 	_, domain, _ := strings.Cut(m.Server.From, "@")
-	head("Message-ID", fmt.Sprintf("<sheaf-%s-%d@%s>", s.ID, n.Event, domain))
+	head("Message-ID", fmt.Sprintf("<sheaf-%s@%s>", id, domain))
 	head("Auto-Submitted", "auto-generated") // RFC 3834: keeps out-of-office replies away
 	head("MIME-Version", "1.0")
 	head("Content-Type", "text/plain; charset=utf-8")
 	head("Content-Transfer-Encoding", "quoted-printable")
 	b.WriteString("\r\n")
 	text := quotedprintable.NewWriter(&b)
-	_, _ = text.Write([]byte(strings.ReplaceAll(m.text(s, w), "\n", "\r\n"))) // a buffer in memory: it cannot fail
+	_, _ = text.Write([]byte(strings.ReplaceAll(body, "\n", "\r\n"))) // a buffer in memory: it cannot fail
 	_ = text.Close()
 	return b.Bytes()
 }

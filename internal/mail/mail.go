@@ -1,7 +1,8 @@
-// Package mail informs the owners and admins of a workspace by mail that a webhook fails, if the
-// operator has set up a mail server. What is to be sent is stored in the transaction that counts
-// the failure. So it is sent at least once, by one of the nodes, even after a restart. The package
-// must not send anything that was not decided there, and nothing waits for it.
+// Package mail informs the owners and admins of a workspace by mail that a webhook fails, and a member
+// that they were asked to approve a proposal, if the operator has set up a mail server. What is to be
+// sent is stored in the transaction that counts the failure or asks the member. So it is sent at least
+// once, by one of the nodes, even after a restart. The package must not send anything that was not
+// decided there, and nothing waits for it.
 package mail
 
 import (
@@ -51,7 +52,7 @@ type Mailer struct {
 // New returns a Mailer. It does nothing before Run.
 func New(c Config) *Mailer {
 	m := &Mailer{Config: c, mails: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sheaf_mails_total",
-		Help: "Mails about webhooks that fail, by outcome."}, []string{"outcome"})}
+		Help: "Mails about failing webhooks and about proposals, by outcome."}, []string{"outcome"})}
 	for _, outcome := range []string{sent, postponed, dropped} {
 		m.mails.WithLabelValues(outcome)
 	}
@@ -128,7 +129,7 @@ func (m *Mailer) send(ctx context.Context, n store.Notice) error {
 	if err != nil {
 		return err
 	}
-	if l.text == nil || len(l.people) == 0 { // the webhook works again, or there is no recipient
+	if l.text == nil || len(l.people) == 0 { // there is no longer a reason for it, or no recipient
 		return m.settle(ctx, n)
 	}
 	if m.Now().Sub(n.At) > tooOld {
@@ -162,31 +163,40 @@ type outgoing struct {
 
 // write returns the mail for a notice.
 func (m *Mailer) write(ctx context.Context, n store.Notice) (l outgoing, err error) {
-	err = m.Store.Read(ctx, func(r *store.Reader) error {
-		s, err := r.Subscription(n.Workspace, n.Subscription)
-		if sheaf.KindOf(err) == sheaf.NotFound || err == nil && !stillFails(&s) {
-			return nil
-		}
-		if err != nil {
+	about, fill := fmt.Sprint("subscription ", n.Subscription), m.aboutSubscription
+	if n.Proposal != "" {
+		about, fill = fmt.Sprint("proposal ", n.Proposal), m.aboutProposal
+	}
+	err = m.Store.Read(ctx, func(r *store.Reader) (err error) {
+		if l.notBefore, err = r.NextLetter(n); err != nil {
 			return err
 		}
-		w, err := r.Workspace(n.Workspace)
-		if err != nil {
-			return err
+		if err = fill(r, n, &l); sheaf.KindOf(err) == sheaf.NotFound {
+			err = nil // it was deleted
 		}
-		if l.notBefore, err = r.NextLetter(n.Workspace); err != nil {
-			return err
-		}
-		if l.people, err = recipients(r, n.Workspace); err != nil {
-			return err
-		}
-		l.text, l.off = m.letter(&s, &w, n, l.people), !s.Active
-		return nil
+		return err
 	})
 	if err != nil {
-		return outgoing{}, fmt.Errorf("read what the mail about subscription %s says: %w", n.Subscription, err)
+		return outgoing{}, fmt.Errorf("read what the mail about %s says: %w", about, err)
 	}
 	return l, nil
+}
+
+// aboutSubscription fills the mail about a subscription, if the subscription still fails.
+func (m *Mailer) aboutSubscription(r *store.Reader, n store.Notice, l *outgoing) error {
+	s, err := r.Subscription(n.Workspace, n.Subscription)
+	if err != nil || !stillFails(&s) {
+		return err
+	}
+	w, err := r.Workspace(n.Workspace)
+	if err != nil {
+		return err
+	}
+	if l.people, err = recipients(r, n.Workspace); err != nil {
+		return err
+	}
+	l.text, l.off = m.letter(fmt.Sprintf("%s-%d", s.ID, n.Event), subject(&s, &w), m.text(&s, &w), l.people), !s.Active
+	return nil
 }
 
 // stillFails reports whether the subscription still fails: it may have been repaired meanwhile.
@@ -212,7 +222,11 @@ func recipients(r *store.Reader, ws sheaf.WorkspaceID) (people []sheaf.User, err
 // drop gives up a notice without sending a mail.
 func (m *Mailer) drop(ctx context.Context, n store.Notice, why error) error {
 	m.mails.WithLabelValues(dropped).Inc()
-	m.Log.Warn("gave up a mail about a webhook that fails", "workspace_id", string(n.Workspace), "subscription_id", string(n.Subscription), "error", why)
+	if n.Proposal != "" {
+		m.Log.Warn("gave up a mail about a proposal", "workspace_id", string(n.Workspace), "proposal_id", string(n.Proposal), "user_id", string(n.User), "error", why)
+	} else {
+		m.Log.Warn("gave up a mail about a webhook that fails", "workspace_id", string(n.Workspace), "subscription_id", string(n.Subscription), "error", why)
+	}
 	return m.settle(ctx, n)
 }
 

@@ -36,6 +36,9 @@ type scene struct {
 	id     string // id of the webhook
 	server *smtptest.Server
 	log    sheaftest.Output
+
+	workspace *apitest.Workspace
+	people    map[string]sheaf.UserID // those who joined, by e-mail
 }
 
 // each runs the test on SQLite, and on two nodes with PostgreSQL.
@@ -48,7 +51,8 @@ func on(t *testing.T, a *apitest.API) *scene {
 	t.Helper()
 	a.Clock.Freeze()
 	ws := a.Workspace(sheaf.Business, func(in *app.NewWorkspace) { in.Name, in.OwnerEmail = "Häuser", "owner@example.com" })
-	s := &scene{T: t, api: a, client: ws.Client(""), server: smtptest.Start(t, smtptest.Config{})}
+	s := &scene{T: t, api: a, client: ws.Client(""), server: smtptest.Start(t, smtptest.Config{}),
+		workspace: ws, people: map[string]sheaf.UserID{}}
 	s.join(ws.ID, "admin@example.com", sheaf.Admin)
 	s.join(ws.ID, "editor@example.com", sheaf.Editor)
 	s.join(ws.ID, "member@example.com", sheaf.Member)
@@ -84,6 +88,7 @@ func (s *scene) join(ws sheaf.WorkspaceID, email string, role sheaf.Role) {
 	if err != nil {
 		s.Fatal(err)
 	}
+	s.people[email] = u.ID
 }
 
 // fail makes deliveries fail, one after the other.

@@ -16,6 +16,10 @@ const (
 	MaxMessage       = 10_000  // characters of a proposal's message, and of the note of a decision
 	// MaxOpenOfUser is the largest number of open proposals of one user.
 	MaxOpenOfUser = 100
+	// MaxAsked is the largest number of people who are asked to approve one proposal.
+	MaxAsked = 20
+	// AskedApart is the least time between two asks of the same person to approve the same proposal.
+	AskedApart = time.Hour
 )
 
 // ProposalState is the state of a proposal. All states but open are final.
@@ -49,7 +53,7 @@ type Proposal struct {
 	Message   *string
 	State     ProposalState
 	Changes   []ProposedChange
-	People    []Reviewer // the people who wrote or approved it
+	People    []Reviewer // the people who wrote or approved it, or were asked to approve it
 	User      UserID     // the author
 	Key       *KeyID     // key of the author; nil in the console
 	Note      *string    // reason given with the decision
@@ -67,13 +71,19 @@ type Proposal struct {
 	Comments int64
 }
 
-// Reviewer is a person who wrote or approved a proposal.
+// Reviewer is a person who wrote or approved a proposal, or was asked to approve it.
 type Reviewer struct {
 	User       UserID     `json:"user"`
 	Wrote      bool       `json:"wrote,omitempty"`       // made the changes or changed them: an approval by this user does not count
 	ApprovedAt *time.Time `json:"approved_at,omitempty"` // nil: did not approve
 	Key        *KeyID     `json:"key,omitempty"`         // key that approved; nil in the console
+	AskedAt    *time.Time `json:"asked_at,omitempty"`    // when the person was last asked to approve; nil: never
+	AskedBy    *UserID    `json:"asked_by,omitempty"`    // the user who asked last
 }
+
+// Waits reports whether the proposal waits for the person: they were asked to approve it, and neither
+// approved nor changed it.
+func (r *Reviewer) Waits() bool { return r.AskedAt != nil && r.ApprovedAt == nil && !r.Wrote }
 
 // Reviewer returns the entry of a user, which it adds if there is none.
 func (p *Proposal) Reviewer(u UserID) *Reviewer {
@@ -85,7 +95,22 @@ func (p *Proposal) Reviewer(u UserID) *Reviewer {
 	return &p.People[i]
 }
 
-// ForgetApprovals removes all approvals.
+// Asked returns the users whom the proposal waits for.
+func (p *Proposal) Asked() (users []UserID) {
+	for i := range p.People {
+		if p.People[i].Waits() {
+			users = append(users, p.People[i].User)
+		}
+	}
+	return users
+}
+
+// WaitsFor reports whether the proposal is open and waits for the user.
+func (p *Proposal) WaitsFor(u UserID) bool {
+	return p.State == ProposalOpen && slices.Contains(p.Asked(), u)
+}
+
+// ForgetApprovals removes all approvals. Who was asked to approve stays asked.
 func (p *Proposal) ForgetApprovals() {
 	for i := range p.People {
 		p.People[i].ApprovedAt, p.People[i].Key = nil, nil
@@ -462,6 +487,7 @@ type ProposalFilter struct {
 	Project      ProjectID
 	Document     DocumentID
 	User         UserID
+	Asked        UserID // the proposal waits for this user (Reviewer.Waits)
 	UpdatedSince *time.Time
 	Paging
 }

@@ -87,7 +87,7 @@ func (tx *Tx) appendHealth(logs map[sheaf.WorkspaceID]*healthLog, stamp Stamp) e
 			if change.event == sheaf.SubscriptionDeactivated {
 				sql = notifyOff
 			}
-			if err := tx.exec(sql, change.lane.ws, change.lane.sub, events[i].Number, events[i].At, noticesApart.Milliseconds()); err != nil {
+			if err := tx.notifySubscription(sql, change.lane.ws, change.lane.sub, events[i].Number, events[i].At); err != nil {
 				return fmt.Errorf("notify of subscription %s: %w", change.lane.id, err)
 			}
 		}

@@ -73,7 +73,7 @@ type leavingTable struct {
 // leavingTables are the tables of workspaces in the order in which RemoveSome empties them: a row is
 // deleted before the rows that it refers to. removeDocuments deletes documents, texts and versions.
 var leavingTables = []leavingTable{
-	{name: "attempts", key: "sub, event, number"}, {name: "leases", key: "sub, token"}, {name: "notices", key: "sub"}, {name: "deliveries", key: "sub, number"}, {name: "lanes", key: "sub"},
+	{name: "attempts", key: "sub, event, number"}, {name: "leases", key: "sub, token"}, {name: "notices", key: "sub, proposal, user_id"}, {name: "deliveries", key: "sub, number"}, {name: "lanes", key: "sub"},
 	{name: "deleted_subscriptions", key: "id"}, {name: "subscriptions", key: "sub"}, {name: "idempotency_keys", key: "method, path, key"}, {name: "minutes", key: "minute"},
 	{name: "reported_events", key: "number"}, {name: "restricted_events", key: "restriction, number"}, {name: "restrictions", key: "number"}, {name: "events", key: "number"}, {name: "shares", key: "id"}, {name: "invitations", key: "id"}, {name: "api_keys", key: "id"},
 	{name: "proposal_comments", key: "proposal_id, number"}, {name: "proposal_texts", key: "proposal_id, hash", most: 8},

@@ -87,6 +87,9 @@ func (r *Reader) Proposals(ws sheaf.WorkspaceID, f sheaf.ProposalFilter) (sheaf.
 	if f.UpdatedSince != nil {
 		l.where.And("updated_at >= ?", *f.UpdatedSince)
 	}
+	if f.Asked != "" {
+		l.where.And("number IN (SELECT t.number FROM proposal_targets t WHERE t.ws = ? AND t.resource_id = ? AND t.kind = 4)", ws, f.Asked)
+	}
 	if f.Document != "" {
 		l.where.And("number IN (SELECT t.number FROM proposal_targets t WHERE t.ws = ? AND t.resource_id = ?)", ws, f.Document)
 	}
@@ -96,7 +99,7 @@ func (r *Reader) Proposals(ws sheaf.WorkspaceID, f sheaf.ProposalFilter) (sheaf.
 			ws, f.Project, ws, f.Project)
 	}
 	switch { // use the index of the narrowest filter
-	case f.Document != "" || f.Project != "":
+	case f.Document != "" || f.Project != "" || f.Asked != "":
 		l.table += r.dialect().By("proposals_in_order")
 	case f.User != "":
 		l.table += r.dialect().By("proposals_of_user")
@@ -171,16 +174,17 @@ func (tx *Tx) writeProposal(sql string, ws sheaf.WorkspaceID, p sheaf.Proposal) 
 	return nil
 }
 
-// Targets are what a proposal names.
+// Targets are what a proposal names, and the people whom it waits for.
 type Targets struct {
 	Documents []sheaf.DocumentID
 	Projects  []sheaf.ProjectID
-	Unfiled   bool // the proposal puts a document into no project
+	Unfiled   bool           // the proposal puts a document into no project
+	Asked     []sheaf.UserID // the users who were asked to approve it and have not done so
 }
 
 var insertTargets = engine.NewBulkInsert("proposal_targets", "ws int", "number int", "kind int", "resource_id id")
 
-// SetTargets replaces what the proposal names.
+// SetTargets replaces what the proposal names and whom it waits for.
 func (tx *Tx) SetTargets(ws sheaf.WorkspaceID, number int64, t Targets) error {
 	if err := tx.exec(deleteTargets, ws, number); err != nil {
 		return fmt.Errorf("delete the targets of proposal %d: %w", number, err)
@@ -195,6 +199,9 @@ func (tx *Tx) SetTargets(ws sheaf.WorkspaceID, number int64, t Targets) error {
 	if t.Unfiled {
 		rows = append(rows, []any{ws, number, 3, make([]byte, 16)})
 	}
+	for _, id := range once(t.Asked) {
+		rows = append(rows, []any{ws, number, 4, id})
+	}
 	if len(rows) == 0 {
 		return nil
 	}
@@ -202,6 +209,76 @@ func (tx *Tx) SetTargets(ws sheaf.WorkspaceID, number int64, t Targets) error {
 		return fmt.Errorf("insert the targets of proposal %d: %w", number, err)
 	}
 	return nil
+}
+
+const deleteAsked = `
+DELETE FROM proposal_targets
+WHERE ws = $1 AND number = $2 AND kind = 4`
+
+// SetAsked replaces whom the proposal waits for.
+func (tx *Tx) SetAsked(ws sheaf.WorkspaceID, number int64, users []sheaf.UserID) error {
+	if err := tx.exec(deleteAsked, ws, number); err != nil {
+		return fmt.Errorf("delete whom proposal %d waits for: %w", number, err)
+	}
+	var rows [][]any
+	for _, id := range once(users) {
+		rows = append(rows, []any{ws, number, 4, id})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := tx.insertMany(insertTargets, rows); err != nil {
+		return fmt.Errorf("insert whom proposal %d waits for: %w", number, err)
+	}
+	return nil
+}
+
+// MayApprove reports whether the user is a member of the workspace who may approve the proposal at this
+// moment, whoever wrote it.
+func (r *Reader) MayApprove(ws sheaf.WorkspaceID, u sheaf.UserID, id sheaf.ProposalID) (bool, error) {
+	role, to, err := r.Rights(ws, u)
+	if err == nil {
+		var may bool
+		if may, err = r.mayApprove(ws, role, to, id); err == nil {
+			return may, nil
+		}
+	}
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		err = nil
+	}
+	return false, err
+}
+
+// mayApprove returns NotFound if somebody with the restriction does not see the proposal.
+func (r *Reader) mayApprove(ws sheaf.WorkspaceID, role sheaf.Role, to *sheaf.Restriction, id sheaf.ProposalID) (bool, error) {
+	if to == nil {
+		return role.Scopes().Has(sheaf.ProposalsApprove), nil
+	}
+	if !role.RestrictedScopes().Has(sheaf.ProposalsApprove) {
+		return false, nil
+	}
+	_, err := r.SeenBy(Restricted(to, false)).Proposal(ws, id)
+	return err == nil, err
+}
+
+// Approvers returns the members of the workspace who may approve the proposal at this moment, whoever
+// wrote it.
+func (r *Reader) Approvers(ws sheaf.WorkspaceID, id sheaf.ProposalID) (users []sheaf.UserID, err error) {
+	members, err := r.Members(ws)
+	if err != nil {
+		return nil, err
+	}
+	for i := range members {
+		m := &members[i]
+		may, err := r.mayApprove(ws, m.Role, m.RestrictedTo, id)
+		if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
+			return nil, err
+		}
+		if may {
+			users = append(users, m.User.ID)
+		}
+	}
+	return users, nil
 }
 
 func once[T ~string](ids []T) []T { return slices.Compact(slices.Sorted(slices.Values(ids))) }

@@ -293,6 +293,10 @@ RETURNING octet_length(body)`
 DELETE FROM proposal_targets
 WHERE ws = $1 AND number = $2`
 
+	deleteNoticesOf = `
+DELETE FROM notices
+WHERE ws = $1 AND sub = 0 AND proposal = $2`
+
 	deleteProposal = `
 DELETE FROM proposals
 WHERE ws = $1 AND id = $2 AND decided_at IS NOT NULL`
@@ -328,6 +332,9 @@ func (tx *Tx) DeleteProposals(ws sheaf.WorkspaceID, before time.Time, most int64
 		}
 		if err == nil {
 			err = tx.exec(deleteTargets, ws, p.number)
+		}
+		if err == nil {
+			err = tx.exec(deleteNoticesOf, ws, p.number)
 		}
 		if err == nil {
 			err = tx.exec(deleteProposal, ws, p.id)

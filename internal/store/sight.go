@@ -188,7 +188,8 @@ func (r *Reader) seeShares(w *engine.Conditions, ws sheaf.WorkspaceID) {
 	w.And(sql+")", args...)
 }
 
-// seeProposals limits a list of proposals to those that name only what is visible.
+// seeProposals limits a list of proposals to those that name only what is visible. The people whom a
+// proposal waits for (kind 4) do not count.
 func (r *Reader) seeProposals(w *engine.Conditions, ws sheaf.WorkspaceID) {
 	if r.sight.restriction == nil {
 		return
@@ -196,7 +197,7 @@ func (r *Reader) seeProposals(w *engine.Conditions, ws sheaf.WorkspaceID) {
 	document, args := r.sight.byDocument(ws, "t.resource_id")
 	project, more := r.sight.projects(ws)
 	w.And(`NOT EXISTS (SELECT 1 FROM proposal_targets t WHERE t.ws = ? AND t.number = proposals.number
-  AND NOT (t.kind = 1 AND `+document+` OR t.kind = 2 AND t.resource_id IN (`+project+`)))`, append(append([]any{ws}, args...), more...)...)
+  AND t.kind <> 4 AND NOT (t.kind = 1 AND `+document+` OR t.kind = 2 AND t.resource_id IN (`+project+`)))`, append(append([]any{ws}, args...), more...)...)
 }
 
 // seesFolder reports whether the folder, or one above it, is named; nil is not. It reads at most

@@ -77,7 +77,8 @@ CREATE TABLE workspaces (
   storage BIGINT NOT NULL DEFAULT 0, -- bytes of texts, past versions, proposals, releases and media
   kept BIGINT NOT NULL DEFAULT 0, -- bytes of reported events and of kept answers
   default_branding BLOB, -- the look of shares that name no branding
-  letters_until BIGINT NOT NULL DEFAULT 0, -- until when its allowance of mails is used up (notice.go)
+  letters_until BIGINT NOT NULL DEFAULT 0, -- until when its allowance of mails about webhooks is used up (notice.go)
+  asks_until BIGINT NOT NULL DEFAULT 0, -- until when its allowance of mails to people who are asked to approve is used up
   deleted_at BIGINT NOT NULL DEFAULT 0, -- when the operator deleted it. 0: it is not deleted
   ends_at BIGINT NOT NULL DEFAULT 0, -- when the removal of a deleted workspace begins
   removing BIGINT NOT NULL DEFAULT 0 -- 1: some of its rows may be removed already
@@ -469,7 +470,7 @@ CREATE TABLE proposals (
   message TEXT,
   state SMALLINT NOT NULL, -- 1: open, 2: accepted, 3: rejected, 4: withdrawn
   changes TEXT NOT NULL, -- a JSON array of what is proposed, without texts (sheaf/proposal.go)
-  people TEXT NOT NULL, -- a JSON array of those who wrote or approved it
+  people TEXT NOT NULL, -- a JSON array of those who wrote or approved it, or were asked to
   user_id BLOB NOT NULL, -- the author
   key_id BLOB, -- the API key of the author. NULL: none
   note TEXT, -- why it was decided so
@@ -490,11 +491,11 @@ CREATE INDEX proposals_of_user ON proposals (ws, user_id, number);
 CREATE INDEX proposals_open_of_user ON proposals (ws, user_id) WHERE state = 1;
 CREATE INDEX proposals_decided ON proposals (ws, decided_at) WHERE decided_at IS NOT NULL; -- for the sweep
 
--- What a proposal names: who does not see all of it does not see the proposal.
+-- What a proposal names: who does not see all of it does not see the proposal. And whom it waits for.
 CREATE TABLE proposal_targets (
   ws INTEGER NOT NULL,
   number BIGINT NOT NULL, -- of the proposal
-  kind SMALLINT NOT NULL, -- 1: a document, 2: a project, 3: no project, with an id of zeros
+  kind SMALLINT NOT NULL, -- 1: a document, 2: a project, 3: no project, with an id of zeros, 4: a person who was asked to approve it
   resource_id BLOB NOT NULL,
   PRIMARY KEY (ws, number, resource_id)
 ) WITHOUT ROWID;
@@ -829,16 +830,19 @@ CREATE TABLE leases (
 ) WITHOUT ROWID;
 CREATE INDEX leases_by_end ON leases (until); -- leases that a dead node left
 
--- Mails about failing subscriptions: one row for each subscription that ever failed.
+-- Mails: one row for each subscription that ever failed, and one for each person who was asked to approve
+-- a proposal.
 CREATE TABLE notices (
   ws INTEGER NOT NULL,
-  sub INTEGER NOT NULL,
-  event BIGINT NOT NULL, -- the event that caused the notice
+  sub INTEGER NOT NULL, -- the subscription. 0: the mail is about a proposal
+  proposal BIGINT NOT NULL DEFAULT 0, -- number of the proposal. 0: the mail is about a subscription
+  user_id BLOB NOT NULL DEFAULT X'00000000000000000000000000000000', -- the person who was asked. Zeros: the mail is about a subscription
+  event BIGINT NOT NULL, -- the event that caused the notice, or the time of the ask
   at BIGINT NOT NULL, -- when that happened
   due BIGINT, -- when to send the mail. NULL: it was sent
   tries BIGINT NOT NULL, -- failed attempts to send it
-  told_at BIGINT NOT NULL, -- the last mail that it began to fail
+  told_at BIGINT NOT NULL, -- the last mail that it began to fail, or to the person
   off_at BIGINT NOT NULL DEFAULT 0, -- the last mail that it was turned off
-  PRIMARY KEY (ws, sub)
+  PRIMARY KEY (ws, sub, proposal, user_id)
 );
 CREATE INDEX notices_due ON notices (due) WHERE due IS NOT NULL; -- the mails to send
