@@ -10,12 +10,15 @@ import (
 // documentPage is the data of document.html.
 type documentPage struct {
 	Document sheaf.Document
-	HTML     template.HTML // of its text, without its title
-	Heading  string        // id of the title in the text
-	By       string        // the author of the current version
-	Saved    bool          // the form that leads here has just saved it
-	Below    documentLevel // the documents below it
-	List     listing       // of these
+	HTML     template.HTML    // of its text, without its title
+	Heading  string           // id of the title in the text
+	By       string           // the author of the current version
+	Saved    bool             // the form that leads here has just saved it
+	Below    documentLevel    // the documents below it
+	List     listing          // of these
+	Open     []sheaf.Proposal // the open proposals that name it, newest first
+	MoreOpen bool             // there are more of them
+	People   people           // who made them
 }
 
 // document answers GET /w/{workspace}/documents/{id}: the text of a document.
@@ -34,6 +37,9 @@ func (c *Console) document(v *visit) error {
 	data.List = v.listing("document", "from", app.MaxLevel, []order{{}})
 	data.List.Query = ""
 	if data.Below, err = v.documentTree(&data.List, nil, &d.ID); err != nil {
+		return err
+	}
+	if err := v.fillOpen(&data); err != nil {
 		return err
 	}
 	return v.showDocument("document", d.Document, data)

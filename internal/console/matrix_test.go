@@ -69,7 +69,7 @@ GET /w/{workspace}/folders/{id}/delete: projects:write editor
 POST /w/{workspace}/folders/{id}/delete: projects:write editor
 GET /w/{workspace}/selection/move: projects:write editor
 POST /w/{workspace}/selection/move: projects:write editor
-GET /w/{workspace}/selection/places: projects:write editor
+GET /w/{workspace}/selection/places: documents:read member
 GET /w/{workspace}/selection/delete: projects:write editor
 POST /w/{workspace}/selection/delete: projects:write editor
 GET /w/{workspace}/selection/share: shares:write editor
@@ -116,6 +116,10 @@ POST /w/{workspace}/shares/{id}: shares:write editor
 POST /w/{workspace}/shares/{id}/delete: shares:write editor
 GET /w/{workspace}/documents/{id}/suggest: proposals:write member
 POST /w/{workspace}/documents/{id}/suggest: proposals:write member
+GET /w/{workspace}/documents/{id}/suggest-move: proposals:write member
+POST /w/{workspace}/documents/{id}/suggest-move: proposals:write member
+GET /w/{workspace}/documents/{id}/suggest-delete: proposals:write member
+POST /w/{workspace}/documents/{id}/suggest-delete: proposals:write member
 GET /w/{workspace}/proposals: proposals:read member
 GET /w/{workspace}/proposals/{id}: proposals:read member
 POST /w/{workspace}/proposals/{id}/approve: proposals:approve editor

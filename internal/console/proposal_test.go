@@ -301,6 +301,110 @@ func TestProposal_AskedAndErased(t *testing.T) {
 	w.wantIn(page, false, "Zoe Canary")
 }
 
+// D182: the page of a document lists the open proposals that name it, as far as the reader sees them.
+func TestProposal_OnThePageOfItsDocument(t *testing.T) {
+	d := divide(t)
+	id, other := sheaf.DocumentID(d.inside["documents"]), sheaf.DocumentID(d.outside["documents"])
+	both, err := d.a.CreateProposal(t.Context(), d.caller, sheaf.ProposalChange{Title: sheaf.Some("About both"), Changes: sheaf.Some([]sheaf.ProposedChange{
+		{Op: sheaf.ProposeEdit, DocumentID: id, BaseVersion: 1, Document: sheaf.DocumentChange{Title: sheaf.Some("New")}}, {Op: sheaf.ProposeDelete, DocumentID: other, BaseVersion: 1}})})
+	d.must(err)
+	page := "documents/" + string(id)
+	d.wantIn(d.get(page), true, "Open proposals", "/proposals/"+d.inside["proposals"], "Inside proposal", "/proposals/"+string(both.ID), "About both")
+	restricted := d.request(http.MethodGet, "/w/"+string(d.caller.Workspace)+"/"+page, d.editor, nil).Body.String()
+	d.wantIn(restricted, true, "Inside proposal")
+	d.wantIn(restricted, false, "About both", string(both.ID))
+	_, err = d.a.RejectProposal(t.Context(), d.caller, both.ID, nil, sheaf.Match{})
+	d.must(err)
+	d.wantIn(d.get(page), false, "About both")
+	for range mostNaming {
+		d.propose(id, "One more")
+	}
+	d.wantIn(d.get(page), true, "All open proposals")
+	d.wantIn(d.get(page), false, "Inside proposal") // the newest come first
+}
+
+// D182: a person who may not move or delete a document suggests it.
+func TestProposal_SuggestMovingAndDeleting(t *testing.T) {
+	d := divide(t)
+	ctx := t.Context()
+	in, id := sheaf.ProjectID(d.inside["projects"]), sheaf.DocumentID(d.inside["documents"])
+	parent, err := d.a.CreateDocument(ctx, d.caller, sheaf.DocumentChange{Title: sheaf.Some("Parent"), ProjectID: sheaf.Some(in)})
+	d.must(err)
+	other, err := d.a.CreateProject(ctx, d.caller, sheaf.ProjectChange{Name: sheaf.Some("Elsewhere")})
+	d.must(err)
+	page := "documents/" + string(id)
+	at := "/w/" + string(d.caller.Workspace) + "/"
+	read := func(token, path string) string {
+		t.Helper()
+		return d.request(http.MethodGet, at+path, token, nil).Body.String()
+	}
+	d.wantIn(read(d.member, page), true, "Suggest moving", "Suggest deleting")
+	d.wantIn(read(d.owner, page), false, "Suggest moving", "Suggest deleting")
+
+	move := read(d.member, page+"/suggest-move")
+	d.wantIn(move, true, "Move “Inside document”", `value="`+belowPrefix+string(parent.ID)+`"`, `value="`+string(other.ID)+`"`, `value="`+string(in)+`" selected`)
+	d.wantIn(read(d.member, "selection/places?item=document:"+string(id)+"&q=Elsewhere"), true, string(other.ID))
+	for _, c := range []struct {
+		to       string
+		project  sheaf.ProjectID
+		parentID *sheaf.DocumentID
+	}{{belowPrefix + string(parent.ID), in, &parent.ID}, {string(other.ID), other.ID, nil}} {
+		form := hidden(move)
+		form.Set("about", "Move it <there>")
+		form.Set("message", "It is <better> there.")
+		form.Set("to", c.to)
+		got := d.send(d.member, page+"/suggest-move", form)
+		proposal, made := strings.CutPrefix(strings.TrimSuffix(got.Header().Get("Location"), "?saved"), at)
+		if got.Code != http.StatusSeeOther || !made {
+			t.Fatalf("%d %s", got.Code, got.Body)
+		}
+		d.wantIn(read(d.owner, proposal), true, "Move it &lt;there&gt;", "It is &lt;better&gt; there.", "<bdi>Bob</bdi> proposed")
+		if got := d.send(d.owner, proposal+"/accept", url.Values{"revision": {"1"}}); got.Code != http.StatusSeeOther {
+			t.Fatalf("accepting: %d %s", got.Code, got.Body)
+		}
+		now, err := d.a.Document(ctx, d.caller, id)
+		d.must(err)
+		if *now.ProjectID != c.project || (now.ParentID == nil) != (c.parentID == nil) || c.parentID != nil && *now.ParentID != *c.parentID {
+			t.Errorf("it moved to %v below %v", now.ProjectID, now.ParentID)
+		}
+	}
+	// It is in the other project now.
+	again := hidden(move)
+	again.Set("about", "Move it")
+	again.Set("to", string(other.ID))
+	refused := d.send(d.member, page+"/suggest-move", again)
+	if refused.Code != http.StatusBadRequest {
+		t.Errorf("to the place where it is: %d", refused.Code)
+	}
+	d.wantIn(refused.Body.String(), true, "The document is there already", `value="Move it"`)
+
+	remove := hidden(read(d.member, page+"/suggest-delete"))
+	remove.Set("about", "")
+	if got := d.send(d.member, page+"/suggest-delete", remove); got.Code != http.StatusBadRequest {
+		t.Errorf("without a title: %d", got.Code)
+	}
+	remove.Set("about", "Delete it")
+	got := d.send(d.member, page+"/suggest-delete", remove)
+	proposal := strings.TrimPrefix(strings.TrimSuffix(got.Header().Get("Location"), "?saved"), at)
+	d.wantIn(read(d.owner, proposal), true, "Delete it", "Deletes the document")
+	d.wantIn(read(d.member, page), true, "Open proposals", "Delete it")
+	if got := d.send(d.owner, proposal+"/accept", url.Values{"revision": {"1"}}); got.Code != http.StatusSeeOther {
+		t.Fatalf("accepting: %d %s", got.Code, got.Body)
+	}
+	if _, err := d.a.TrashedDocument(ctx, d.caller, id); err != nil {
+		t.Errorf("it is not in the trash: %v", err)
+	}
+}
+
+// The usual title of a suggestion is no longer than a title may be.
+func TestAboutAct_IsATitle(t *testing.T) {
+	for _, title := range []string{"A", strings.Repeat("ä", 200)} {
+		if err := sheaf.CheckName("title", aboutAct("Delete", title), sheaf.MaxName); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A list and a discussion are shown page by page.
 func TestProposal_Pages(t *testing.T) {
 	d := divide(t)

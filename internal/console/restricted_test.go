@@ -216,6 +216,10 @@ POST /w/{workspace}/shares/{id}: 303 outside
 POST /w/{workspace}/shares/{id}/delete: 303 outside
 GET /w/{workspace}/documents/{id}/suggest: 200 outside named
 POST /w/{workspace}/documents/{id}/suggest: 400 outside
+GET /w/{workspace}/documents/{id}/suggest-move: 200 outside named
+POST /w/{workspace}/documents/{id}/suggest-move: 400 outside named
+GET /w/{workspace}/documents/{id}/suggest-delete: 200 outside
+POST /w/{workspace}/documents/{id}/suggest-delete: 400 outside
 GET /w/{workspace}/proposals: 200
 GET /w/{workspace}/proposals/{id}: 200 outside
 POST /w/{workspace}/proposals/{id}/approve: 400 outside
@@ -325,6 +329,8 @@ var requestsOf = map[string][]string{
 	"POST /w/{workspace}/documents/preview":                         {"content=[a](document:%) ![](media:%)"},
 	"POST /w/{workspace}/documents/{id}":                            {"title=t&revision=1&project=%", "title=t&revision=1&project=$projects&content=![](media:%)"},
 	"GET /w/{workspace}/documents/{id}/suggest":                     {"?proposal=%&change=0"},
+	"GET /w/{workspace}/documents/{id}/suggest-move":                {"?q=" + canary},
+	"POST /w/{workspace}/documents/{id}/suggest-move":               {"about=a&base_version=1&to=%", "about=a&base_version=1&to=document:%"},
 	"POST /w/{workspace}/projects/{id}/share":                       {"release=%", "release=%&show_releases=yes"},
 	"GET /w/{workspace}/projects/{id}/releases/compare":             {"?a=%", "?b=%", "?a=$releases&b=%"},
 	"GET /w/{workspace}/releases/{id}/documents/{document}/compare": {"?to=%"},

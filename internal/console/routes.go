@@ -82,7 +82,7 @@ func (c *Console) allRoutes() []route {
 
 		get("/w/{workspace}/selection/move", write, c.moveSelectionForm),
 		post("/w/{workspace}/selection/move", write, c.moveSelection),
-		get("/w/{workspace}/selection/places", write, c.choosePlace),
+		get("/w/{workspace}/selection/places", docsRead, c.choosePlace),
 		get("/w/{workspace}/selection/delete", write, c.deleteSelectionForm),
 		post("/w/{workspace}/selection/delete", write, c.deleteSelection),
 		get("/w/{workspace}/selection/share", sharesWrite, c.shareSelectionForm),
@@ -145,6 +145,10 @@ func (c *Console) allRoutes() []route {
 		post("/w/{workspace}/proposals/{id}/comments/{n}/delete", proposalsWrite, c.deleteComment),
 		get("/w/{workspace}/documents/{id}/suggest", proposalsWrite, c.suggestForm),
 		post("/w/{workspace}/documents/{id}/suggest", proposalsWrite, c.suggest, longForm, resumable),
+		get("/w/{workspace}/documents/{id}/suggest-move", proposalsWrite, suggestActForm(true)),
+		post("/w/{workspace}/documents/{id}/suggest-move", proposalsWrite, suggestAct(true), resumable),
+		get("/w/{workspace}/documents/{id}/suggest-delete", proposalsWrite, suggestActForm(false)),
+		post("/w/{workspace}/documents/{id}/suggest-delete", proposalsWrite, suggestAct(false), resumable),
 
 		get("/w/{workspace}/projects/{id}/releases", releasesRead, c.releases),
 		get("/w/{workspace}/projects/{id}/releases/new", releasesWrite, c.newRelease),
