@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -157,4 +158,48 @@ func TestMarkdown_AProjectIsProposed(t *testing.T) {
 		t.Errorf("b is %v, and was %v", now, b)
 	}
 	r.documentOf(t, "s:c.md")
+}
+
+// D182a: what does not fit into one proposal is proposed by the run after its acceptance. A run before it
+// changes nothing.
+func TestMarkdown_MoreThanAProposalMayHave(t *testing.T) {
+	t.Parallel()
+	r, dir := newRemote(t), t.TempDir()
+	source := []string{"import-markdown", dir, "--source", "s", "--as-project"}
+	putFile(t, dir, "first.md", "# First\n")
+	r.do(t, source...)
+	for i := range 60 {
+		putFile(t, dir, fmt.Sprintf("chapter/%02d/index.md", i), "# Above\n")
+		putFile(t, dir, fmt.Sprintf("chapter/%02d/below.md", i), "# Below\n")
+	}
+	proposes := append(source, "--propose")
+	one := r.json(t, proposes...)
+	id := one["proposal"].(string)
+	left := one["later"].(float64)
+	if left <= 0 {
+		t.Fatalf("it has proposed %v", one)
+	}
+	wantWords(t, r.do(t, proposes...), id, "more do not fit into one proposal: accept it, and import again")
+	if p := r.json(t, "proposals", "get", id); p["revision"] != 1.0 || len(p["changes"].([]any)) != sheaf.MaxProposed || len(p["conflicts"].([]any)) != 0 {
+		t.Errorf("the proposal is at revision %v, with %d changes", p["revision"], len(p["changes"].([]any)))
+	}
+	r.do(t, "proposals", "accept", id)
+	two := r.json(t, proposes...)
+	next, _ := two["proposal"].(string)
+	if next == "" || next == id || two["later"] != nil {
+		t.Fatalf("the second run has proposed %v", two)
+	}
+	if p := r.json(t, "proposals", "get", next); len(p["changes"].([]any)) != int(left) {
+		t.Errorf("the second proposal has %d changes, want %v", len(p["changes"].([]any)), left)
+	}
+	r.do(t, "proposals", "accept", next)
+	if last := r.json(t, proposes...); last["proposal"] != nil {
+		t.Errorf("a third run has proposed %v", last)
+	}
+	for i := range 60 {
+		above, below := r.documentOf(t, fmt.Sprintf("s:chapter/%02d/index.md", i)), r.documentOf(t, fmt.Sprintf("s:chapter/%02d/below.md", i))
+		if below["parent_id"] != above["id"] {
+			t.Errorf("%d: below is %v", i, below["parent_id"])
+		}
+	}
 }

@@ -213,8 +213,9 @@ func (w *work) cascadeOf(o sheaf.BatchOperation) (int64, error) {
 }
 
 // room is how many more records the operations of a batch may change beside their own: those that
-// deletions change, and those that move along with a document.
-type room struct{ deleted, moved int64 }
+// deletions change, and those that move along with a document. A proposal has one number for all records,
+// its own included.
+type room struct{ deleted, moved, touched int64 }
 
 // operation makes one change. `made` are the results of the operations before it.
 func (w *work) operation(o sheaf.BatchOperation, text store.Text, made []sheaf.BatchResult, left *room, at stage) (sheaf.BatchResult, error) {
@@ -251,6 +252,12 @@ func (w *work) countRoom(o sheaf.BatchOperation, left *room) error {
 	n, err := w.cascadeOf(o)
 	if err != nil {
 		return err
+	}
+	if w.writer != nil {
+		if left.touched -= 1 + n; left.touched < 0 {
+			return w.tooManyTouched()
+		}
+		return nil
 	}
 	if o.Action != sheaf.BatchDelete && o.Action != sheaf.BatchRestore {
 		if left.moved -= n; left.moved < 0 {

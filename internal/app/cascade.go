@@ -25,6 +25,10 @@ type Cascades struct {
 	// Moved is the largest number of documents below a document that is moved. They move in one
 	// transaction. 0 means the usual bound.
 	Moved int
+	// Touched is the largest number of documents that a proposal changes, with those that are deleted,
+	// restored or moved along with the documents of its changes. Accepting changes them in one
+	// transaction. 0 means the usual bound.
+	Touched int
 	// Between, if set, is called between two chunks. Tests use it.
 	Between func()
 }
@@ -37,11 +41,17 @@ func (a *App) WithCascades(c Cascades) *App {
 	if c.Moved == 0 {
 		other.cascades.Moved = standardCascades.Moved
 	}
+	if c.Touched == 0 {
+		other.cascades.Touched = standardCascades.Touched
+	}
 	return &other
 }
 
 // standardCascades are the bounds in production. 3,000 rows are written in 30 to 45 ms.
-var standardCascades = Cascades{Whole: 2_000, Rows: 3_000, Moved: 10_000}
+var standardCascades = Cascades{Whole: 2_000, Rows: 3_000, Moved: 10_000, Touched: maxTouched}
+
+// maxTouched is the usual Cascades.Touched.
+const maxTouched = 10_000
 
 const (
 	// chunkMost bounds the records of a chunk. A record and its event may be 18 KB each.
@@ -142,6 +152,15 @@ func writeWhole[T any](ctx context.Context, a *App, c Caller, needs need, fault 
 		return err
 	})
 	return out, err
+}
+
+// atOnce returns the largest number of documents that are deleted or restored in this transaction along
+// with one document. Accepting a proposal is all or nothing, so its bound is the larger one.
+func (w *work) atOnce() int64 {
+	if w.writer != nil {
+		return int64(w.app.cascades.Touched)
+	}
+	return w.app.cascades.Whole
 }
 
 // errHeavy is returned by the act of writeWhole, before it has changed anything, if there is more

@@ -55,7 +55,7 @@ func (w *work) deleteDocument(id sheaf.DocumentID, match sheaf.Match) error {
 	if err := match.Check(before.Revision); err != nil {
 		return err
 	}
-	below, err := w.Descendants(w.ws.ID, id, int(w.app.cascades.Whole)+1)
+	below, err := w.Descendants(w.ws.ID, id, int(w.atOnce())+1)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (a *App) RestoreDocument(ctx context.Context, c Caller, id sheaf.DocumentID
 // isMany reports whether a group of deleted documents is too large to be restored in one
 // transaction. The document itself does not count, as in a deletion.
 func (w *work) isMany(group []sheaf.DocumentID) bool {
-	return int64(len(group)-1) > w.app.cascades.Whole
+	return int64(len(group)-1) > w.atOnce()
 }
 
 // checkRestore returns QUOTA_REACHED if the plan has no room for the whole group. A restore that has

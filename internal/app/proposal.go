@@ -116,14 +116,11 @@ func proposalLimit(format string, args ...any) error {
 	return &sheaf.Error{Kind: sheaf.Forbidden, Code: sheaf.CodeProposalLimit, Text: fmt.Sprintf(format, args...)}
 }
 
-// maxBelow is the largest number of documents below those that a proposal deletes.
-const maxBelow = 10_000
-
 // proposed returns the changes as they are stored: with the sizes and hashes of their texts, and
 // with the present state of their documents.
 func (w *work) proposed(in []sheaf.ProposedChange, texts []store.Text) ([]sheaf.ProposedChange, error) {
 	changes := slices.Clone(in)
-	room := maxBelow
+	room := w.app.cascades.Touched
 	for i := range changes {
 		c := &changes[i]
 		if err := w.proposedChange(c, changes[:i], &room); err != nil {
@@ -137,7 +134,7 @@ func (w *work) proposed(in []sheaf.ProposedChange, texts []store.Text) ([]sheaf.
 }
 
 // proposedChange checks that the caller sees what the change names, and sets its base. `room` is
-// the number of further documents that may be below deleted ones. `earlier` are the changes before it.
+// the number of documents that this change and later ones may touch. `earlier` are the changes before it.
 func (w *work) proposedChange(c *sheaf.ProposedChange, earlier []sheaf.ProposedChange, room *int) error {
 	var d *sheaf.Document
 	if c.DocumentID != "" {
@@ -159,6 +156,10 @@ func (w *work) proposedChange(c *sheaf.ProposedChange, earlier []sheaf.ProposedC
 			return err
 		}
 	}
+	below, err := w.touched(c, room)
+	if err != nil {
+		return err
+	}
 	if c.Op != sheaf.ProposeEdit && c.Op != sheaf.ProposeDelete {
 		return nil
 	}
@@ -174,18 +175,42 @@ func (w *work) proposedChange(c *sheaf.ProposedChange, earlier []sheaf.ProposedC
 	}
 	c.Base = sheaf.BaseOf(*d)
 	c.Base.Title, c.Base.ContentSHA256 = v.Title, v.ContentSHA256
-	if c.Op != sheaf.ProposeDelete {
-		return nil
+	if c.Op == sheaf.ProposeDelete {
+		c.Base.Below = below
 	}
-	below, err := w.Descendants(w.ws.ID, d.ID, *room+1)
-	if err != nil {
-		return err
-	}
-	if *room -= len(below.IDs); *room < 0 {
-		return sheaf.Conflictf("more than %d documents would be deleted with the documents of this proposal: delete less at once", maxBelow)
-	}
-	c.Base.Below = below.IDs
 	return nil
+}
+
+// touched subtracts from room how many documents the change would change now. If there are too many for
+// one transaction, it returns CONFLICT, as accepting would. It returns the documents below a document that
+// is deleted or moved.
+func (w *work) touched(c *sheaf.ProposedChange, room *int) (below []sheaf.DocumentID, err error) {
+	*room--
+	along := 0
+	switch c.Op {
+	case sheaf.ProposeDelete, sheaf.ProposeMove:
+		tree, err := w.Descendants(w.ws.ID, c.DocumentID, max(*room, 0)+1)
+		if err != nil {
+			return nil, err
+		}
+		below, along = tree.IDs, len(tree.IDs)
+	case sheaf.ProposeRestore:
+		_, group, err := w.deletedWith(c.DocumentID)
+		if err != nil {
+			return nil, err
+		}
+		along = max(0, len(group)-1)
+	}
+	if *room -= along; *room < 0 {
+		return nil, w.tooManyTouched()
+	}
+	return below, nil
+}
+
+// tooManyTouched returns the CONFLICT of a proposal that changes too many documents.
+func (w *work) tooManyTouched() error {
+	return sheaf.Conflictf("the proposal would change more than %d documents at once, with those that are deleted, restored or moved along: make several proposals that change fewer",
+		w.app.cascades.Touched)
 }
 
 // restores reports whether one of the changes restores the document. A later change of the same proposal

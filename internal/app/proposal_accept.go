@@ -136,7 +136,7 @@ func (w *work) unchanged(p sheaf.Proposal, m mergePlan) error {
 // change whose document is as proposed already.
 func (w *work) perform(b batch, m mergePlan, changes []sheaf.ProposedChange) error {
 	made := make([]sheaf.BatchResult, 0, len(b.operations))
-	left := room{deleted: w.app.cascades.Whole, moved: int64(w.app.cascades.Moved)}
+	left := room{touched: int64(w.app.cascades.Touched)}
 	for i, o := range b.operations {
 		r := sheaf.BatchResult{ID: o.ID}
 		if !m.steps[i].skip && (o.Action != sheaf.BatchUpdate || !o.Document.Empty()) {

@@ -149,7 +149,7 @@ func seenRevision(d sheaf.Document) int64 {
 // appeared reports whether a document is below the document to delete that was not there when the
 // deletion was proposed.
 func appeared(r *store.Reader, ws sheaf.WorkspaceID, c *sheaf.ProposedChange) (bool, error) {
-	now, err := r.Descendants(ws, c.DocumentID, maxBelow+1)
+	now, err := r.Descendants(ws, c.DocumentID, maxTouched+1)
 	if err != nil || len(now.IDs) == 0 {
 		return false, err
 	}

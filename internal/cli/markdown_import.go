@@ -67,6 +67,7 @@ type importReport struct {
 	Links      int          `json:"links"`
 	Proposal   string       `json:"proposal,omitempty"`  // id of the open proposal, with Propose
 	Withdrawn  string       `json:"withdrawn,omitempty"` // id of a proposal that has nothing left to change
+	Later      int          `json:"later,omitempty"`     // changes that the proposal has no room for
 	Plan       []importStep `json:"plan,omitempty"`
 }
 
@@ -239,6 +240,9 @@ func (r *importReport) text() string {
 	fmt.Fprintln(&b, sentence(r.Uploaded, words[4], r.Created, words[0], r.Updated, words[1], r.Trashed, words[2], r.Unchanged, words[3]))
 	if r.Proposal != "" {
 		fmt.Fprintf(&b, "proposal %s waits for a decision\n", r.Proposal)
+	}
+	if r.Later > 0 {
+		fmt.Fprintf(&b, "%s more do not fit into one proposal: accept it, and import again\n", counted(r.Later, "change"))
 	}
 	if r.Withdrawn != "" {
 		fmt.Fprintf(&b, "withdrew proposal %s: nothing differs any more\n", r.Withdrawn)

@@ -13,7 +13,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// With --propose an import changes no document. It makes one proposal of all that differs. While the
+// With --propose an import changes no document. It makes one proposal of all that differs, or of as much as a
+// proposal may have; the run after its acceptance proposes the rest. While the
 // proposal is open, the next run replaces its changes if they differ. An unchanged edit keeps its base
 // version, so that what people wrote since is merged. If all edits are unchanged, approvals stay.
 
@@ -32,9 +33,8 @@ func (m *importer) propose(ctx context.Context, plan markdown.Plan, report *impo
 	if err != nil {
 		return err
 	}
-	if len(changes) > sheaf.MaxProposed {
-		return sheaf.Invalidf("%d changes are too many for one proposal, which has at most %d: import a part of the folder, under a source of its own", len(changes), sheaf.MaxProposed)
-	}
+	first := fitting(changes)
+	changes, report.Later = changes[:first], len(changes)-first
 	switch {
 	case len(changes) == 0 && open == nil:
 		return nil
@@ -53,6 +53,20 @@ func (m *importer) propose(ctx context.Context, plan markdown.Plan, report *impo
 	}
 	_, err = m.api.Proposals.Update(ctx, open.ID, client.ProposalChange{Changes: client.Set(changes)})
 	return err
+}
+
+// fitting returns how many of the changes, from the first one, one proposal can have. A change needs none of
+// those after it, so the rest can be proposed when these are accepted.
+func fitting(changes []client.NewChange) (n int) {
+	texts := 0
+	for n < len(changes) && n < sheaf.MaxProposed {
+		bytes, _ := asShown(changes[n])["content_bytes"].(float64)
+		if texts += int(bytes); n > 0 && texts > sheaf.MaxProposedTexts {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 func (m *importer) proposalTitle() string { return "Import from " + m.lib.Source }
