@@ -203,3 +203,31 @@ func TestMarkdown_MoreThanAProposalMayHave(t *testing.T) {
 		}
 	}
 }
+
+// D177: a project gets its review, and loses it, on the command line.
+func TestProjects_Approvals(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	review := func(p map[string]any) any {
+		if review, ok := p["review"].(map[string]any); ok {
+			return review["approvals"]
+		}
+		return p["review"]
+	}
+	if p := r.json(t, "projects", "create", "Manual", "--approvals", "2"); review(p) != 2.0 {
+		t.Errorf("created %v", p)
+	}
+	wantWords(t, r.do(t, "projects", "get", "Manual"), "2 approvals")
+	for _, step := range []struct {
+		args []string
+		want any
+	}{{[]string{"--description", "d"}, 2.0}, {[]string{"--approvals", "1"}, 1.0}, {[]string{"--approvals", "0"}, nil}, {[]string{"--description", "e"}, nil}} {
+		if p := r.json(t, append([]string{"projects", "update", "Manual"}, step.args...)...); review(p) != step.want {
+			t.Errorf("%v: %v", step.args, p)
+		}
+	}
+	sheafWith(t, r.env, "", "projects", "update", "Manual", "--approvals", "4").fails(t, "1 to 3")
+	if p := r.json(t, "projects", "create", "Free"); review(p) != nil {
+		t.Errorf("created %v", p)
+	}
+}

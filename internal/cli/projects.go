@@ -65,7 +65,15 @@ func (c *projectsGet) Run(ctx context.Context, p *Program) error {
 
 func projectText(v client.Project) string {
 	return facts("id", v.ID, "name", v.Name, "description", or(v.Description, ""), "icon", or(v.Icon, ""), "color", or(v.Color, ""),
-		"folder", or(v.FolderID, "root"), "external id", or(v.ExternalID, ""), "url", or(v.URL, ""), "metadata", pairs(v.Metadata), "documents", fmt.Sprint(v.DocumentCount), "created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
+		"folder", or(v.FolderID, "root"), "external id", or(v.ExternalID, ""), "url", or(v.URL, ""), "metadata", pairs(v.Metadata), "review", reviewText(v.Review), "documents", fmt.Sprint(v.DocumentCount), "created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt))
+}
+
+// reviewText says what a change of a project's documents needs; empty for nothing.
+func reviewText(r *client.Review) string {
+	if r == nil {
+		return ""
+	}
+	return counted(r.Approvals, "approval")
 }
 
 type projectsCreate struct {
@@ -79,13 +87,22 @@ type projectsCreate struct {
 	ExternalID  string            `name:"external-id" placeholder:"ID" help:"Its id in another system."`
 	URL         string            `name:"url" placeholder:"URL" help:"Its address in another system."`
 	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"A further value to store. Repeatable."`
+	Approvals   int               `placeholder:"N" help:"Its documents change only by proposals that N others, 1 to 3, have approved. 0: without review."`
+}
+
+// review returns a review that needs `approvals` approvals; nil for 0.
+func review(approvals int) *client.Review {
+	if approvals == 0 {
+		return nil
+	}
+	return &client.Review{Approvals: approvals}
 }
 
 func (c *projectsCreate) Run(ctx context.Context, p *Program) error {
 	return ask(c.in(folders, &c.Folder), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
 		return api.Projects.Create(ctx, client.NewProject{Name: c.Name, Description: c.Description, Icon: c.Icon, Color: c.Color,
 			FolderID: target(c.Folder), SortOrder: c.SortOrder,
-			ExternalID: c.ExternalID, URL: c.URL, Metadata: c.Metadata})
+			ExternalID: c.ExternalID, URL: c.URL, Metadata: c.Metadata, Review: review(c.Approvals)})
 	}, projectText)
 }
 
@@ -100,13 +117,25 @@ type projectsUpdate struct {
 	ExternalID  *string           `name:"external-id" placeholder:"ID" help:"Its id in another system; an empty one clears it, as for url."`
 	URL         *string           `name:"url" placeholder:"URL" help:"Its address in another system."`
 	Metadata    map[string]string `name:"metadata" placeholder:"NAME=TEXT" help:"A further value to store; an empty text removes a name. Repeatable."`
+	Approvals   *int              `placeholder:"N" help:"How many others, 1 to 3, must approve a proposal. 0: its documents change without review."`
+}
+
+// reviewChange returns the change of a project's review.
+func (c *projectsUpdate) reviewChange() (out client.Opt[client.Review]) {
+	switch {
+	case c.Approvals == nil:
+		return out
+	case *c.Approvals == 0:
+		return client.Null[client.Review]()
+	}
+	return client.Set(client.Review{Approvals: *c.Approvals})
 }
 
 func (c *projectsUpdate) Run(ctx context.Context, p *Program) error {
 	return ask(c.on(projects, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Project, error) {
 		return api.Projects.Update(ctx, c.ID, client.ProjectChange{Name: changeTo(c.Name), Description: change(c.Description),
 			Icon: change(c.Icon), Color: change(c.Color), SortOrder: changeTo(c.SortOrder),
-			ExternalID: change(c.ExternalID), URL: change(c.URL), Metadata: merge(c.Metadata)})
+			ExternalID: change(c.ExternalID), URL: change(c.URL), Metadata: merge(c.Metadata), Review: c.reviewChange()})
 	}, projectText)
 }
 

@@ -38,7 +38,7 @@ func (v *visit) readComments(p *proposalPage, id sheaf.ProposalID) ([]sheaf.Comm
 // placeComments renders the comments, and puts each at its change if the page shows that.
 func (v *visit) placeComments(p *proposalPage, comments []sheaf.Comment, names people) error {
 	for _, x := range comments {
-		html, _, err := v.renderText(x.Body, "", "")
+		html, _, err := v.renderPart("comment"+strconv.FormatInt(x.Number, 10), x.Body, "", "")
 		if err != nil {
 			return err
 		}

@@ -448,7 +448,13 @@ const (
 // The addresses of media name the document `of`, whose text this is: a restricted person may not see
 // the document that a medium belongs to.
 func (v *visit) renderText(text, title string, of sheaf.DocumentID) (_ template.HTML, id string, _ error) {
+	return v.renderPart("", text, title, of)
+}
+
+// renderPart is renderText for a page that has several texts. `part` is unique among them.
+func (v *visit) renderPart(part, text, title string, of sheaf.DocumentID) (_ template.HTML, id string, _ error) {
 	return v.renderWith(text, title, render.Refs{
+		Part:     part,
 		Document: func(id string) string { return v.at("documents", id) },
 		Media: func(id string) string {
 			address := v.at("media", id, "content")

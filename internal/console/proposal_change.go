@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"strings"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
@@ -93,7 +94,7 @@ func (v *visit) renderChange(preview app.ProposalPreview, title string) (out []r
 		if t.text == nil {
 			continue
 		}
-		html, _, err := v.renderText(*t.text, title, preview.Change.DocumentID)
+		html, _, err := v.renderPart(strings.ToLower(t.name), *t.text, title, preview.Change.DocumentID)
 		if err != nil {
 			return nil, err
 		}

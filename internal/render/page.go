@@ -41,12 +41,30 @@ type Refs struct {
 	Selves bool
 	// Title is shown above the page already. If the page begins with it, it is left out there.
 	Title string
+	// Part begins the ids of the headings and footnotes, and the links to them, so that several texts can
+	// be on one page without two elements of the same id. It has letters, digits and dashes.
+	Part string
 }
 
 // HTML returns the page: elements for a body, in UTF-8. With the zero Refs, references to documents
 // and media are left as in the text: href="document:…", and headings have no links to themselves.
 // The bytes must not be changed.
 func (p *Page) HTML(refs Refs) []byte {
+	if refs.Part == "" {
+		return p.whole(refs)
+	}
+	return []byte(inPart(refs.Part).Replace(string(p.whole(refs))))
+}
+
+// inPart puts the name of a part into ids and into links within the page. Quotes in texts are escaped, so
+// these characters are found in attributes alone.
+func inPart(name string) *strings.Replacer {
+	name = headingPrefix + name + "-"
+	return strings.NewReplacer(` id="`, ` id="`+name, `href="#"`, `href="#"`, `href="#`, `href="#`+name)
+}
+
+// whole is HTML without Part.
+func (p *Page) whole(refs Refs) []byte {
 	marks, selves, from := p.marks, p.selves, 0
 	if refs.Document == nil && refs.Media == nil {
 		marks = nil

@@ -114,6 +114,7 @@ func lists() (out []asked) {
 		proposals(" in a state", "state", false, sheaf.ProposalFilter{State: sheaf.ProposalOpen})
 		proposals(" of a user", "user_id", false, sheaf.ProposalFilter{User: theUser})
 		proposals(" about a document", "resource_id", true, sheaf.ProposalFilter{Document: "0198c0de-0000-7000-8000-00000000002d"})
+		proposals(" that wait for a person", "resource_id", true, sheaf.ProposalFilter{State: sheaf.ProposalOpen, Asked: theUser})
 		proposals(" changed since", "updated_at", true, sheaf.ProposalFilter{UpdatedSince: &since})
 		add(fmt.Sprintf("versions, desc %t", desc), "", false, func(r *Reader) error {
 			_, err := r.Versions(theWorkspace, "0198c0de-0000-7000-8000-00000000002d", p)
