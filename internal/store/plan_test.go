@@ -146,6 +146,98 @@ func TestPlans_Uploads(t *testing.T) {
 	}
 }
 
+// Every page of the console counts the open proposals that its reader sees. The count and the mails about
+// proposals read neither decided proposals nor notices that were sent.
+func TestPlans_Proposals(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]Options{"SQLite": {Folder: t.TempDir()}, "PostgreSQL": {DatabaseURL: pgtest.URL(t)}} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			if err := Migrate(ctx, o); err != nil {
+				t.Fatal(err)
+			}
+			s, err := Open(ctx, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			d := onEngine(s)
+			if err := s.Write(ctx, func(tx *Tx) error {
+				if err := tx.InsertWorkspace(sheaf.Workspace{ID: planned, Plan: sheaf.Business}); err != nil {
+					return err
+				}
+				for _, sql := range []string{manyProposals(d), manyTargets(d), manyNotices(d)} {
+					if err := tx.exec(sql, 20_000); err != nil {
+						return err
+					}
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			exec(t, s, "ANALYZE")
+			explain := "EXPLAIN QUERY PLAN "
+			if d.Postgres {
+				explain = "EXPLAIN "
+			}
+			project := sheaf.ProjectID("0190b0a0-0000-7000-8000-000000000007")
+			for name, sight := range map[string]Sight{"whole": Everything, "part": Restricted(&sheaf.Restriction{Projects: []sheaf.ProjectID{project}}, false)} {
+				err := s.Read(ctx, func(r *Reader) error {
+					sql, args := r.SeenBy(sight).countVisibleOpen(planned, 100)
+					plan := explained(t, s, explain+sql, args)
+					if !strings.Contains(plan, "proposals_of_state") || strings.Contains(plan, "TEMP B-TREE") || strings.Contains(plan, "Seq Scan") || strings.Contains(plan, "SCAN t") {
+						t.Errorf("%s: open proposals must be counted by proposals_of_state alone:\n%s", name, plan)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			plan := explained(t, s, explain+selectNotices, []any{time.UnixMilli(9), 50})
+			if !strings.Contains(plan, "notices_due") || strings.Contains(plan, "SCAN") || strings.Contains(plan, "Seq Scan on notices") || strings.Contains(plan, "Seq Scan on proposals") {
+				t.Errorf("notices must be found by notices_due:\n%s", plan)
+			}
+		})
+	}
+}
+
+// manyProposals makes proposals, of which one in ten is open.
+func manyProposals(d engine.Dialect) string {
+	id := numberedID(d, "i")
+	return `
+INSERT INTO proposals (ws, id, title, state, changes, people, user_id, number, revision, created_at, updated_at, decided_at)
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS BIGINT))
+SELECT 1, ` + id + `, 't', CASE WHEN i % 10 = 0 THEN 1 ELSE 2 END, '[]', '[]', ` + id + `, i, 1, i, i, CASE WHEN i % 10 = 0 THEN NULL ELSE i END
+FROM n`
+}
+
+// manyTargets makes a target of each proposal.
+func manyTargets(d engine.Dialect) string {
+	return `
+INSERT INTO proposal_targets (ws, number, kind, resource_id)
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS BIGINT))
+SELECT 1, i, 1, ` + numberedID(d, "i") + `
+FROM n`
+}
+
+// manyNotices makes a notice about each proposal. Hardly any is due.
+func manyNotices(d engine.Dialect) string {
+	return `
+INSERT INTO notices (ws, sub, proposal, user_id, event, at, due, tries, told_at)
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS BIGINT))
+SELECT 1, 0, i, ` + numberedID(d, "i") + `, i, i, CASE WHEN i % 100 = 0 THEN i ELSE NULL END, 0, 0
+FROM n`
+}
+
+// numberedID returns an expression for an id of valid length made from a number.
+func numberedID(d engine.Dialect, number string) string {
+	if d.Postgres {
+		return "CAST(lpad(CAST(" + number + " AS TEXT), 32, '0') AS UUID)"
+	}
+	return "CAST(printf('%016d', " + number + ") AS BLOB)"
+}
+
 // The folders of a tree are found by their parents. SQLite read all folders of the workspace for each: 1.6 s for 2,000.
 func TestPlans_Trees(t *testing.T) {
 	t.Parallel()

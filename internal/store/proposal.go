@@ -124,12 +124,18 @@ func (r *Reader) CountOpenProposals(ws sheaf.WorkspaceID) (int64, error) {
 
 // OpenProposals counts the visible open proposals of the workspace, up to `most`.
 func (r *Reader) OpenProposals(ws sheaf.WorkspaceID, most int) (int64, error) {
+	sql, args := r.countVisibleOpen(ws, most)
+	return r.count(sql, args...)
+}
+
+// countVisibleOpen returns the statement of OpenProposals, and its arguments.
+func (r *Reader) countVisibleOpen(ws sheaf.WorkspaceID, most int) (sql string, args []any) {
 	var w engine.Conditions
 	w.And("ws = ?", ws)
 	w.And("state = ?", proposalStateNumber(sheaf.ProposalOpen))
 	r.seeProposals(&w, ws)
-	sql := "SELECT COUNT(*) FROM (SELECT 1 FROM proposals" + r.dialect().By("proposals_of_state") + " " + w.SQL() + " LIMIT " + strconv.Itoa(most) + ") AS visible"
-	return r.count(sql, w.Args...)
+	sql = "SELECT COUNT(*) FROM (SELECT 1 FROM proposals" + r.dialect().By("proposals_of_state") + " " + w.SQL() + " LIMIT " + strconv.Itoa(most) + ") AS visible"
+	return sql, w.Args
 }
 
 // CountOpenOf counts the open proposals of one user.
