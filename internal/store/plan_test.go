@@ -206,9 +206,9 @@ func TestPlans_Proposals(t *testing.T) {
 func manyProposals(d engine.Dialect) string {
 	id := numberedID(d, "i")
 	return `
-INSERT INTO proposals (ws, id, title, state, changes, people, user_id, number, revision, created_at, updated_at, decided_at)
+INSERT INTO proposals (ws, id, title, state, changes, people, user_id, number, revision, comments, created_at, updated_at, decided_at)
 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS BIGINT))
-SELECT 1, ` + id + `, 't', CASE WHEN i % 10 = 0 THEN 1 ELSE 2 END, '[]', '[]', ` + id + `, i, 1, i, i, CASE WHEN i % 10 = 0 THEN NULL ELSE i END
+SELECT 1, ` + id + `, 't', CASE WHEN i % 10 = 0 THEN 1 ELSE 2 END, '[]', '[]', ` + id + `, i, 1, 0, i, i, CASE WHEN i % 10 = 0 THEN NULL ELSE i END
 FROM n`
 }
 

@@ -15,7 +15,7 @@ export class Sheaf implements INodeType {
 		group: ['output'],
 		version: 1,
 		subtitle: '={{$parameter["operation"] + ": " + $parameter["resource"]}}',
-		description: 'Organise documentation: projects, folders, documents, media and shares',
+		description: 'Organise documentation: projects, folders, documents, media, shares and proposals',
 		defaults: { name: 'Sheaf' },
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],
@@ -48,7 +48,10 @@ type Act = (context: IExecuteFunctions, i: number, resource: Resource) => Promis
 const acts: Record<Operation, Act> = {
 	async create(context, i, { path, required }) {
 		const body = fields(context, i);
-		for (const { name } of required) body[name] = context.getNodeParameter(name, i) as string;
+		for (const { name, type } of required) {
+			const value = context.getNodeParameter(name, i);
+			body[name] = type === 'json' ? object(value) : (value as string);
+		}
 		return one(await request(context, 'POST', path, { body, itemIndex: i }));
 	},
 	async get(context, i, { path }) {
@@ -70,6 +73,13 @@ const acts: Record<Operation, Act> = {
 	},
 	async restore(context, i, { path }) {
 		return one(await request(context, 'POST', `${path}/${id(context, i)}/restore`, { itemIndex: i }));
+	},
+	async reject(context, i, { path }) {
+		const note = (context.getNodeParameter('note', i, '') as string) || null;
+		return one(await request(context, 'POST', `${path}/${id(context, i)}/reject`, { body: { note }, itemIndex: i }));
+	},
+	async withdraw(context, i, { path }) {
+		return one(await request(context, 'POST', `${path}/${id(context, i)}/withdraw`, { itemIndex: i }));
 	},
 	async tree(context, i, { path }) {
 		const { body } = await request(context, 'GET', `${path}/${id(context, i)}/tree`, { itemIndex: i });

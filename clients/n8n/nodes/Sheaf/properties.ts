@@ -17,6 +17,8 @@ const words: Record<Operation, (r: Resource) => { name: string; action: string; 
 	upload: (r) => ({ name: 'Upload', action: `Upload a ${r.name}`, description: 'Store a file of at most 10 MB' }),
 	download: (r) => ({ name: 'Download', action: `Download a ${r.name}`, description: 'Get the file itself' }),
 	publish: (r) => ({ name: 'Publish', action: `Publish an ${r.name}`, description: 'Report what happened in another part of your system' }),
+	reject: (r) => ({ name: 'Reject', action: `Reject a ${r.name}`, description: 'End it without making its changes' }),
+	withdraw: (r) => ({ name: 'Withdraw', action: `Withdraw a ${r.name}`, description: 'End one that the same user has made' }),
 	find: () => ({ name: 'Find', action: 'Find by words', description: 'Find projects, folders and documents by the words in them' }),
 };
 
@@ -48,7 +50,7 @@ function of(resource: string, r: Resource): INodeProperties[] {
 	};
 	if (!r.operations.includes('get')) operation.default = r.operations[0];
 	const out: INodeProperties[] = [operation];
-	const single = has('get', 'update', 'delete', 'move', 'restore', 'tree', 'download');
+	const single = has('get', 'update', 'delete', 'move', 'restore', 'tree', 'download', 'reject', 'withdraw');
 	if (single.length > 0) out.push(text(`${capital(r.name)} ID`, 'id', when(...single)));
 	if (has('create').length > 0) out.push(...r.required.map((f) => ({ ...field(f), required: true, displayOptions: when('create') })));
 	if (r.place) {
@@ -58,6 +60,7 @@ function of(resource: string, r: Resource): INodeProperties[] {
 	}
 	if (has('upload').length > 0) out.push({ ...text('Input Binary Field', 'binaryField', when('upload', 'download')), default: 'data' });
 	if (has('find').length > 0) out.push(text('Words', 'q', when('find')));
+	if (has('reject').length > 0) out.push({ ...text('Note', 'note', when('reject')), required: false, description: 'The reason, for its author' });
 	out.push(...publish(has('publish').length > 0, when('publish')));
 	const fields = [...(r.operations.includes('update') ? r.required.filter((f) => !f.fixed) : [])];
 	out.push(...collection('Additional Fields', 'fields', r.optional, when(...has('create', 'upload'))));
@@ -80,7 +83,7 @@ function field(f: Resource['optional'][number]): INodeProperties {
 		displayName: f.label,
 		name: f.name,
 		type,
-		default: (defaults[type] ?? '') as string,
+		default: f.name === 'changes' ? '[]' : ((defaults[type] ?? '') as string),
 		...(f.description ? { description: f.description } : {}),
 		...(f.placeholder ? { placeholder: f.placeholder } : {}),
 		...(f.options ? { options: f.options } : {}),

@@ -29,7 +29,7 @@ export interface Resource {
 	place?: Field[];
 }
 
-export type Operation = 'create' | 'get' | 'getAll' | 'update' | 'delete' | 'move' | 'restore' | 'tree' | 'upload' | 'download' | 'publish' | 'find';
+export type Operation = 'create' | 'get' | 'getAll' | 'update' | 'delete' | 'move' | 'restore' | 'tree' | 'upload' | 'download' | 'publish' | 'find' | 'reject' | 'withdraw';
 
 const direction: Field = {
 	label: 'Order',
@@ -169,6 +169,39 @@ export const resources: Record<string, Resource> = {
 		required: [{ label: 'Name', name: 'name' }],
 		optional: [color, description, externalId, folderId, { label: 'Icon', name: 'icon' }, metadata, sortOrder, address],
 		filters: [containing, externalId, folderId, direction, updatedSince],
+	},
+	proposal: {
+		name: 'proposal',
+		plural: 'proposals',
+		path: '/api/v1/proposals',
+		operations: ['create', 'get', 'getAll', 'reject', 'withdraw'],
+		required: [
+			{ label: 'Title', name: 'title' },
+			{
+				label: 'Changes',
+				name: 'changes',
+				type: 'json',
+				description: 'An array of changes, such as [{"op": "edit", "document_id": "…", "base_version": 1, "content": "…"}]',
+			},
+		],
+		optional: [{ label: 'Message', name: 'message', description: 'Why it is proposed' }],
+		filters: [
+			{ label: 'Document ID', name: 'document_id', description: 'Only proposals that name this document' },
+			direction,
+			{ label: 'Project ID', name: 'project_id', description: 'Only proposals about this project and its documents' },
+			{
+				label: 'State',
+				name: 'state',
+				type: 'options',
+				options: [
+					{ name: 'Accepted', value: 'accepted' },
+					{ name: 'Open', value: 'open' },
+					{ name: 'Rejected', value: 'rejected' },
+					{ name: 'Withdrawn', value: 'withdrawn' },
+				],
+			},
+			updatedSince,
+		],
 	},
 	search: {
 		name: 'search',
