@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"sheaf.dev/internal/sheaf"
-	"sheaf.dev/internal/store"
 )
 
 // If a project needs review, its documents change only by accepted proposals. The project says how many
