@@ -88,7 +88,7 @@ func (r *Reader) Proposals(ws sheaf.WorkspaceID, f sheaf.ProposalFilter) (sheaf.
 		l.where.And("updated_at >= ?", *f.UpdatedSince)
 	}
 	if f.Asked != "" {
-		l.where.And("number IN (SELECT t.number FROM proposal_targets t WHERE t.ws = ? AND t.resource_id = ? AND t.kind = 4)", ws, f.Asked)
+		l.where.And("number IN (SELECT t.number FROM proposal_targets t"+r.dialect().By("proposals_naming")+" WHERE t.ws = ? AND t.resource_id = ? AND t.kind = 4)", ws, f.Asked)
 	}
 	if f.Document != "" {
 		l.where.And("number IN (SELECT t.number FROM proposal_targets t WHERE t.ws = ? AND t.resource_id = ?)", ws, f.Document)
