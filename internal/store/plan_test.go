@@ -203,7 +203,7 @@ func TestPlans_Proposals(t *testing.T) {
 	}
 }
 
-// manyProposals makes proposals, of which one in 400 is open.
+// manyProposals makes proposals. One in 400 is open.
 func manyProposals(d engine.Dialect) string {
 	id := numberedID(d, "i")
 	return `
