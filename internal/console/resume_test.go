@@ -66,6 +66,9 @@ func TestResume_EveryFormComesBackWithWhatWasTyped(t *testing.T) {
 				want = text
 			}
 		}
+		if strings.HasSuffix(r.path, "/suggest-move") {
+			want = `name="about" required maxlength="200" value="typed &amp; kept"`
+		}
 		if strings.HasSuffix(r.path, "/move") && !strings.Contains(r.path, "/projects/") {
 			want = "Move the " // there is no other folder to choose
 		}

@@ -118,7 +118,7 @@ func TestMailer_NoReasonToAskAnyMore(t *testing.T) {
 				return err
 			},
 			"left": func(_ sheaf.ProposalID, u sheaf.UserID) error { return a.RemoveMember(ctx, s.owner, u) },
-			"member": func(_ sheaf.ProposalID, u sheaf.UserID) error {
+			"demoted": func(_ sheaf.ProposalID, u sheaf.UserID) error {
 				return a.SetRole(ctx, s.owner, u, sheaf.Member, sheaf.Opt[sheaf.Role]{})
 			},
 			"elsewhere": func(_ sheaf.ProposalID, u sheaf.UserID) error {

@@ -309,7 +309,7 @@ func fillLists(t *testing.T, s *Store) {
 			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000003d", ProjectID: &p, Number: 10, ExternalID: &gone, UpdatedAt: at}, sheaf.Author{}),
 			tx.InsertDocument(theWorkspace, sheaf.Document{ID: "0198c0de-0000-7000-8000-00000000003e", Number: 11}, sheaf.Author{}),
 			tx.InsertProposal(theWorkspace, sheaf.Proposal{ID: "0198c0de-0000-7000-8000-000000000066", Number: 13, State: sheaf.ProposalOpen, User: theUser, UpdatedAt: at}),
-			tx.SetTargets(theWorkspace, 13, Targets{Documents: []sheaf.DocumentID{parent}}),
+			tx.SetTargets(theWorkspace, 13, Targets{Documents: []sheaf.DocumentID{parent}, Asked: []sheaf.UserID{theUser}}),
 			tx.InsertSubscription(theWorkspace, sheaf.Subscription{ID: "0198c0de-0000-7000-8000-000000000055", Events: sheaf.EventTypes, Active: true}, Sealed{Secret: []byte("x")}),
 		} {
 			if err != nil {

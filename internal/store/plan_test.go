@@ -167,7 +167,7 @@ func TestPlans_Proposals(t *testing.T) {
 					return err
 				}
 				for _, sql := range []string{manyProposals(d), manyTargets(d), manyNotices(d)} {
-					if err := tx.exec(sql, 20_000); err != nil {
+					if err := tx.exec(sql, 40_000); err != nil {
 						return err
 					}
 				}
@@ -185,8 +185,9 @@ func TestPlans_Proposals(t *testing.T) {
 				err := s.Read(ctx, func(r *Reader) error {
 					sql, args := r.SeenBy(sight).countVisibleOpen(planned, 100)
 					plan := explained(t, s, explain+sql, args)
-					if !strings.Contains(plan, "proposals_of_state") || strings.Contains(plan, "TEMP B-TREE") || strings.Contains(plan, "Seq Scan") || strings.Contains(plan, "SCAN t") {
-						t.Errorf("%s: open proposals must be counted by proposals_of_state alone:\n%s", name, plan)
+					byIndex := strings.Contains(plan, "proposals_of_state") || strings.Contains(plan, "proposals_open_of_user") // both have the open ones together
+					if !byIndex || strings.Contains(plan, "TEMP B-TREE") || strings.Contains(plan, "Seq Scan on proposal") || strings.Contains(plan, "SCAN t") {
+						t.Errorf("%s: open proposals must be counted by an index of them:\n%s", name, plan)
 					}
 					return nil
 				})
@@ -195,20 +196,20 @@ func TestPlans_Proposals(t *testing.T) {
 				}
 			}
 			plan := explained(t, s, explain+selectNotices, []any{time.UnixMilli(9), 50})
-			if !strings.Contains(plan, "notices_due") || strings.Contains(plan, "SCAN") || strings.Contains(plan, "Seq Scan on notices") || strings.Contains(plan, "Seq Scan on proposals") {
+			if !strings.Contains(plan, "notices_due") || strings.Contains(plan, "SCAN n") || strings.Contains(plan, "SCAN p") || strings.Contains(plan, "Seq Scan on notices") || strings.Contains(plan, "Seq Scan on proposals") {
 				t.Errorf("notices must be found by notices_due:\n%s", plan)
 			}
 		})
 	}
 }
 
-// manyProposals makes proposals, of which one in ten is open.
+// manyProposals makes proposals. One in 400 is open.
 func manyProposals(d engine.Dialect) string {
 	id := numberedID(d, "i")
 	return `
 INSERT INTO proposals (ws, id, title, state, changes, people, user_id, number, revision, comments, created_at, updated_at, decided_at)
 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS BIGINT))
-SELECT 1, ` + id + `, 't', CASE WHEN i % 10 = 0 THEN 1 ELSE 2 END, '[]', '[]', ` + id + `, i, 1, 0, i, i, CASE WHEN i % 10 = 0 THEN NULL ELSE i END
+SELECT 1, ` + id + `, 't', CASE WHEN i % 400 = 0 THEN 1 ELSE 2 END, '[]', '[]', ` + id + `, i, 1, 0, i, i, CASE WHEN i % 400 = 0 THEN NULL ELSE i END
 FROM n`
 }
 

@@ -88,7 +88,7 @@ func (r *Reader) Proposals(ws sheaf.WorkspaceID, f sheaf.ProposalFilter) (sheaf.
 		l.where.And("updated_at >= ?", *f.UpdatedSince)
 	}
 	if f.Asked != "" {
-		l.where.And("number IN (SELECT t.number FROM proposal_targets t WHERE t.ws = ? AND t.resource_id = ? AND t.kind = 4)", ws, f.Asked)
+		l.where.And("number IN (SELECT t.number FROM proposal_targets t"+r.dialect().By("proposals_naming")+" WHERE t.ws = ? AND t.resource_id = ? AND t.kind = 4)", ws, f.Asked)
 	}
 	if f.Document != "" {
 		l.where.And("number IN (SELECT t.number FROM proposal_targets t WHERE t.ws = ? AND t.resource_id = ?)", ws, f.Document)
@@ -240,7 +240,7 @@ func (tx *Tx) SetAsked(ws sheaf.WorkspaceID, number int64, users []sheaf.UserID)
 }
 
 // MayApprove reports whether the user is a member of the workspace who may approve the proposal at this
-// moment, whoever wrote it.
+// moment. It does not check who wrote the proposal.
 func (r *Reader) MayApprove(ws sheaf.WorkspaceID, u sheaf.UserID, id sheaf.ProposalID) (bool, error) {
 	role, to, err := r.Rights(ws, u)
 	if err == nil {
@@ -267,8 +267,8 @@ func (r *Reader) mayApprove(ws sheaf.WorkspaceID, role sheaf.Role, to *sheaf.Res
 	return err == nil, err
 }
 
-// Approvers returns the members of the workspace who may approve the proposal at this moment, whoever
-// wrote it.
+// Approvers returns the members of the workspace who may approve the proposal at this moment. It does not
+// check who wrote the proposal.
 func (r *Reader) Approvers(ws sheaf.WorkspaceID, id sheaf.ProposalID) (users []sheaf.UserID, err error) {
 	members, err := r.Members(ws)
 	if err != nil {
