@@ -580,7 +580,7 @@ func TestExport_ReplacesNoFile(t *testing.T) {
 	in.workspace = createWorkspace(t, in.flags, "business").ID
 	path := filepath.Join(t.TempDir(), "out.ndjson")
 	got := in.run(t, "export", "--workspace", in.workspace, path, "--json").succeeds(t)
-	if want := fmt.Sprintf(`{"file":%q,"folders":0,"brandings":0,"projects":0,"documents":0,"versions":0,"proposals":0,"media":0,"shares":0,"subscriptions":0}`+"\n", path); got != want {
+	if want := fmt.Sprintf(`{"file":%q,"folders":0,"brandings":0,"projects":0,"documents":0,"versions":0,"proposals":0,"media":0,"releases":0,"shares":0,"subscriptions":0}`+"\n", path); got != want {
 		t.Errorf("reported %s, want %s", got, want)
 	}
 	if mode(t, path) != 0o600 {

@@ -378,7 +378,7 @@ func (w *work) publishRelease(r endedRelease) error {
 		return err
 	}
 	if has != r.Documents {
-		return &RecordError{r.record, sheaf.Invalidf("release %s should have %d documents, and %d were imported: begin with the line of the release", r.ID, r.Documents, has)}
+		return &RecordError{r.record, sheaf.InvalidField("documents", "documents: release %s should have %d, and %d were imported: begin with the line of the release", r.ID, r.Documents, has)}
 	}
 	page, err := w.Releases(w.ws.ID, r.ProjectID, sheaf.ReleaseFilter{Paging: sheaf.Paging{Limit: sheaf.MaxReleases}})
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 // ToAsk returns the members whom the caller can ask to approve an open proposal: those who may approve it,
 // neither wrote nor approved it, and were not asked in the last sheaf.AskedApart. It returns none if the
 // caller may not ask, or the proposal is decided.
-func (a *App) ToAsk(ctx context.Context, c Caller, p *sheaf.Proposal) ([]sheaf.UserID, error) {
-	if isOpen(*p) != nil || mayAsk(c, p) != nil {
-		return nil, nil
-	}
+func (a *App) ToAsk(ctx context.Context, c Caller, p sheaf.Proposal) ([]sheaf.UserID, error) {
 	return read(ctx, a, c, scope(sheaf.ProposalsWrite), func(r *store.Reader) ([]sheaf.UserID, error) {
+		if isOpen(p) != nil || mayAsk(c, &p) != nil {
+			return nil, nil
+		}
 		users, err := r.Approvers(c.Workspace, p.ID)
-		return slices.DeleteFunc(users, func(u sheaf.UserID) bool { return u == c.User || !asksFor(p, u) || askedLately(p, u, a.now()) }), err
+		return slices.DeleteFunc(users, func(u sheaf.UserID) bool { return u == c.User || !asksFor(&p, u) || askedLately(&p, u, a.now()) }), err
 	})
 }
 

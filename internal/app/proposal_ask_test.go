@@ -94,7 +94,7 @@ func TestAsk_WhoAndWhom(t *testing.T) {
 			by   Caller
 			want []sheaf.UserID
 		}{{s.author, []sheaf.UserID{s.owner.User, s.editor.User, s.within.User}}, {s.within, []sheaf.UserID{s.owner.User, s.editor.User}}, {s.other, nil}} {
-			got, err := a.ToAsk(t.Context(), c.by, &s.p)
+			got, err := a.ToAsk(t.Context(), c.by, s.p)
 			s.must(err)
 			slices.Sort(got)
 			slices.Sort(c.want)

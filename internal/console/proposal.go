@@ -246,7 +246,7 @@ func (v *visit) proposalPage(id sheaf.ProposalID) (p proposalPage, err error) {
 // fillToAsk sets the people whom the person can ask to approve the proposal, by name.
 func (v *visit) fillToAsk(p *proposalPage, names people) error {
 	p.Mails = v.console.Mails
-	users, err := v.console.app.ToAsk(v.r.Context(), v.caller, &p.Proposal)
+	users, err := v.console.app.ToAsk(v.r.Context(), v.caller, p.Proposal)
 	for _, u := range users {
 		p.ToAsk = append(p.ToAsk, choosable{u, names.Of(u, nil)})
 	}
