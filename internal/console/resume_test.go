@@ -49,7 +49,7 @@ func (w *town) signInAgain(page string, script ...func(*http.Request)) *httptest
 func TestResume_EveryFormComesBackWithWhatWasTyped(t *testing.T) {
 	w := newTown(t)
 	before := w.everything()
-	marked := map[string]string{"move": `value="` + w.ids["folders"] + `" selected>`, "/members/invite": "typed@example.com",
+	marked := map[string]string{"/move": `value="` + w.ids["folders"] + `" selected>`, "/members/invite": "typed@example.com",
 		"/share": "Type the password again", "/role": `value="admin" checked`, "/access": "Access of Ada", "/settings/plan": `value="pro" checked`, "/settings/branding": `value="` + w.ids["brandings"] + `" selected`}
 	tried := 0
 	for _, r := range w.c.allRoutes() {
