@@ -117,7 +117,7 @@ func TestImport_KeepsReleases(t *testing.T) {
 	})
 }
 
-// A medium that only a release has is imported once more by itself, and counts once.
+// D186: a medium that only a release has is imported once more by itself, and counts once.
 func TestImport_OfAMediumThatAReleaseKept(t *testing.T) {
 	onEngines(t, func(t *testing.T, in *instance) {
 		in.keepMedia(t)
