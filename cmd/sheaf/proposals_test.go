@@ -59,6 +59,7 @@ func TestMarkdown_IsProposed(t *testing.T) {
 	putFile(t, dir, "a.md", "# A\n\none\n\ntwo\n\nthree\n")
 	putFile(t, dir, "b.md", "---\nk: v\nl: w\n---\nTo [a](a.md).\n")
 	putFile(t, dir, "c.md", "C\n")
+	sheafWith(t, r.env, "", append(source, "--propose", "--dry-run")...).fails(t, "is not on the server")
 	sheafWith(t, r.env, "", append(source, "--propose")...).fails(t, "is not on the server")
 	r.do(t, source...)
 

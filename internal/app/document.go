@@ -299,10 +299,8 @@ func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, 
 		if err := w.mayPurge(d); err != nil {
 			return nothing, err
 		}
-		if !released {
-			if err := w.notReleased(id); err != nil {
-				return nothing, err
-			}
+		if err := w.mayLeaveReleases(id, released); err != nil {
+			return nothing, err
 		}
 		shares, err := w.CountSharesOf(w.ws.ID, sheaf.ShareOfDocument, string(id), a.cascades.Whole+1)
 		if err != nil {

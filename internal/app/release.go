@@ -388,7 +388,7 @@ func (w *work) createRelease(project sheaf.ProjectID, in sheaf.ReleaseChange, at
 // mayShowRelease returns Forbidden if a share shows each new release of the project, and the caller may
 // not read all that it shows.
 func (w *work) mayShowRelease(project sheaf.ProjectID) error {
-	needed := shownBy(sheaf.ShareOfProject)
+	needed := append(shownBy(sheaf.ShareOfProject), sheaf.ReleasesRead)
 	if w.ws.Shares == 0 || w.mayPublish(needed...) == nil {
 		return nil
 	}
@@ -552,25 +552,30 @@ func (o Operator) FinishReleases(ctx context.Context) error {
 // namedReleases is how many releases an error names.
 const namedReleases = 5
 
-// notReleased returns CONFLICT if releases have the document. It names those of projects that the caller
-// sees.
-func (w *work) notReleased(id sheaf.DocumentID) error {
+// mayLeaveReleases returns CONFLICT, naming the releases that have the document, unless `released` says
+// that they may lose it. It returns Forbidden if there are releases of projects that the caller does not
+// see.
+func (w *work) mayLeaveReleases(id sheaf.DocumentID, released bool) error {
 	seen, hidden, err := w.ReleasesOf(w.ws.ID, id)
-	if err != nil || len(seen)+hidden == 0 {
+	if err != nil {
 		return err
 	}
-	list := "releases that you do not see"
-	if len(seen) > 0 {
-		var names []string
-		for _, r := range seen[:min(len(seen), namedReleases)] {
-			names = append(names, fmt.Sprintf("%q", sheaf.Clip(r.Name)))
-		}
-		list = "the releases " + strings.Join(names, ", ")
-		if len(seen)+hidden > len(names) {
-			list += " and others"
-		}
+	if hidden > 0 {
+		return sheaf.Forbiddenf("document %s is in releases of projects that this key does not see: use a key that sees them", id).
+			ForPerson("The document is in releases of projects that you do not see. Ask somebody who sees them to delete it.")
 	}
-	return sheaf.Conflictf("document %s is in %s: repeat the request with ?releases=true to take it out of them too, which cannot be undone", id, list).
+	if len(seen) == 0 || released {
+		return nil
+	}
+	var names []string
+	for _, r := range seen[:min(len(seen), namedReleases)] {
+		names = append(names, fmt.Sprintf("%q", sheaf.Clip(r.Name)))
+	}
+	list := "the releases " + strings.Join(names, ", ")
+	if len(seen) > len(names) {
+		list += " and others"
+	}
+	return sheaf.Conflictf("document %s is in %s: to take it out of them too, which cannot be undone, repeat the request with releases=true (on the command line: --releases)", id, list).
 		ForPerson("The document is in " + list + ".")
 }
 

@@ -149,5 +149,5 @@ func (w *work) approved(p sheaf.Proposal) error {
 		return nil
 	}
 	return &sheaf.Error{Kind: sheaf.Conflict, Code: sheaf.CodeApprovalsMissing,
-		Text: fmt.Sprintf("the proposal needs approvals by %d people who did not write it and may approve it now, and has %d: ask others to approve it", need, has)}
+		Text: fmt.Sprintf("the proposal has %d of the %d approvals that it needs by people who did not write it and may approve it now: ask others to approve it", has, need)}
 }

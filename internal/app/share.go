@@ -69,7 +69,7 @@ func (w *work) createShare(in sheaf.ShareChange, passwordHash string) (sheaf.Sha
 	if err := firstMissing(w.shareableExists(s), w.brandingExists(s.BrandingID)); err != nil {
 		return s, err
 	}
-	if err := w.releaseExists(s); err != nil {
+	if err := firstError(w.mayReadReleasesOf(s), w.releaseExists(s)); err != nil {
 		return s, err
 	}
 	// Checked here and not before: if the request is repeated after the share expired, it still
@@ -125,6 +125,14 @@ func (w *work) brandingExists(id *sheaf.BrandingID) error {
 	return err
 }
 
+// mayReadReleasesOf returns Forbidden if the share shows releases and the caller may not read them.
+func (w *work) mayReadReleasesOf(s sheaf.Share) error {
+	if s.Release == nil && !s.ShowReleases {
+		return nil
+	}
+	return w.mayPublish(sheaf.ReleasesRead)
+}
+
 // releaseExists returns NotFound if the share shows a release that its project does not have.
 func (w *work) releaseExists(s sheaf.Share) error {
 	if s.Release == nil || *s.Release == sheaf.NewestRelease {
@@ -175,6 +183,9 @@ func (a *App) UpdateShare(ctx context.Context, c Caller, id sheaf.ShareID, in sh
 			return before, err
 		}
 		s := in.Apply(before)
+		if err := w.mayReadReleasesOf(s); err != nil {
+			return before, err
+		}
 		if in.Password.Set {
 			s.PasswordHash = hash
 		}

@@ -123,6 +123,11 @@ func (c *importMarkdown) apply(ctx context.Context, api *client.Client, lib *mar
 	if !c.DryRun {
 		return report, m.run(ctx, plan)
 	}
+	if c.Propose {
+		if err := m.canPropose(ctx, plan); err != nil {
+			return report, err
+		}
+	}
 	report.Plan = stepsOf(plan, lib)
 	return report, m.addPlaces(ctx, plan, report.Plan)
 }

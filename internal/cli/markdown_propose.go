@@ -24,6 +24,9 @@ func (m *importer) propose(ctx context.Context, plan markdown.Plan, report *impo
 	if err != nil {
 		return err
 	}
+	if err := m.canPropose(ctx, plan); err != nil {
+		return err
+	}
 	for _, f := range plan.Upload {
 		if err := m.upload(ctx, f); err != nil {
 			return fileError(f.Path, err)
@@ -90,13 +93,10 @@ func (m *importer) openProposal(ctx context.Context) (*client.Proposal, error) {
 }
 
 // proposed returns the changes of a plan: documents to create or move first, parents before those below
-// them, then edits, then deletions.
+// them, then edits, then deletions. canPropose has been called.
 func (m *importer) proposed(ctx context.Context, plan markdown.Plan) (changes []client.NewChange, err error) {
 	trashed := map[string]string{}
 	if len(plan.Create) > 0 {
-		if err := m.known(ctx); err != nil {
-			return nil, err
-		}
 		for d, err := range m.api.Documents.All(ctx, client.DocumentFilter{Deleted: true}) {
 			if err != nil {
 				return nil, err
@@ -135,6 +135,36 @@ func (m *importer) proposed(ctx context.Context, plan markdown.Plan) (changes []
 	return changes, nil
 }
 
+// canPropose reads the projects of the server. It returns an error if a new document would be in one that
+// is not there.
+func (m *importer) canPropose(ctx context.Context, plan markdown.Plan) error {
+	if len(plan.Place) == 0 {
+		return nil
+	}
+	if err := m.known(ctx); err != nil {
+		return err
+	}
+	for _, c := range plan.Create {
+		if _, err := m.proposedProject(c); err != nil {
+			return fileError(c.Path, err)
+		}
+	}
+	return nil
+}
+
+// proposedProject returns the id of the project in which a document would be.
+func (m *importer) proposedProject(c markdown.Change) (string, error) {
+	if m.lib.AsProject && m.lib.Home != "" {
+		return m.lib.Home, nil
+	}
+	of := m.above(c.Entry).Project
+	if id, ok := m.projects[markdown.ExternalID(m.lib.Source, of.Path)]; ok {
+		return id, nil
+	}
+	return "", sheaf.Invalidf("its project %q is not on the server, and a proposal cannot make one: import once without --propose, or create the project with the external id %s",
+		sheaf.Clip(of.Name), markdown.ExternalID(m.lib.Source, of.Path))
+}
+
 // placed returns the change that creates a document or moves it. A document in the trash is restored;
 // the next run proposes the rest. If only the order of documents differs, the change has no op.
 func (m *importer) placed(c markdown.Change, trashed string) (out client.NewChange, err error) {
@@ -145,14 +175,9 @@ func (m *importer) placed(c markdown.Change, trashed string) (out client.NewChan
 	if c.Document.ID != "" && !moves {
 		return out, nil
 	}
-	place := m.above(c.Entry)
-	project, ok := m.projects[markdown.ExternalID(m.lib.Source, place.Project.Path)]
-	if m.lib.AsProject && m.lib.Home != "" {
-		project, ok = m.lib.Home, true
-	}
-	if !ok {
-		return out, sheaf.Invalidf("its project %q is not on the server, and a proposal cannot make one: import once without --propose, or create the project with the external id %s",
-			sheaf.Clip(place.Project.Name), markdown.ExternalID(m.lib.Source, place.Project.Path))
+	project, err := m.proposedProject(c)
+	if err != nil {
+		return out, err
 	}
 	out = client.NewChange{Op: "move", DocumentID: c.Document.ID, ProjectID: client.Set(project)}
 	if m.lib.AsProject {

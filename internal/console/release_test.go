@@ -389,7 +389,7 @@ func TestProject_DeletionNamesItsReleases(t *testing.T) {
 	w.wantIn(w.opened("/w/{workspace}/projects/{id}/delete"), false, "release")
 }
 
-// A restricted person is not told of releases of projects that they do not see.
+// A restricted person is not told which releases of other projects have a document, and cannot take it out of them.
 func TestTrash_NamesOnlyReleasesThatThePersonSees(t *testing.T) {
 	d := divide(t)
 	ctx := t.Context()
@@ -401,12 +401,13 @@ func TestTrash_NamesOnlyReleasesThatThePersonSees(t *testing.T) {
 	if got.Code != http.StatusOK {
 		t.Fatalf("%d %s", got.Code, got.Body)
 	}
-	d.wantIn(got.Body.String(), true, "Moved in", "It is in 1 release of projects that you do not see.", "Also take it out of this release")
-	refused := d.send(d.editor, "trash/"+string(id)+"/delete", nil)
-	if refused.Code != http.StatusConflict {
+	d.wantIn(got.Body.String(), true, "Moved in", "It is in releases of projects that you do not see. Ask somebody who sees them to delete it.")
+	d.wantIn(got.Body.String(), false, "Delete permanently")
+	refused := d.send(d.editor, "trash/"+string(id)+"/delete", url.Values{"releases": {"true"}})
+	if refused.Code != http.StatusForbidden {
 		t.Errorf("%d %s", refused.Code, refused.Body)
 	}
-	d.wantIn(refused.Body.String(), true, "The document is in releases that you do not see.")
+	d.wantIn(refused.Body.String(), true, "The document is in releases of projects that you do not see.")
 	for _, body := range []string{got.Body.String(), refused.Body.String()} {
 		d.wantIn(body, false, canary, d.outside["releases"])
 	}

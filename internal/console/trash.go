@@ -39,7 +39,7 @@ type purgeForm struct {
 }
 
 // Released returns the number of releases that have the document.
-func (f purgeForm) Released() int { return len(f.With.Seen) + f.With.Hidden }
+func (f purgeForm) Released() int { return len(f.With.Seen) }
 
 // Listed returns the releases that the page names.
 func (f purgeForm) Listed() []sheaf.Release {

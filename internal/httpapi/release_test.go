@@ -218,6 +218,31 @@ func TestRelease_KeepsItsDocuments(t *testing.T) {
 	})
 }
 
+// D170: a restricted key takes no document out of releases that it does not see.
+func TestRelease_OfAProjectThatIsNotSeen(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Business).Client("")
+		from, ids := book(t, c, "a")
+		to, _ := book(t, c)
+		one := freeze(t, c, from, "Secret name")
+		c.POST(at(documents, ids[0])+"/move", fields{"project_id": strings.TrimPrefix(to, projects+"/"), "parent_id": nil}).Want(t, 200)
+		freeze(t, c, to, "2.0")
+		c.DELETE(at(documents, ids[0])).Want(t, 204)
+		inside := restrictedKey(t, a, c, fields{"project_ids": []string{strings.TrimPrefix(to, projects+"/")}})
+		for _, query := range []string{"", "?releases=true"} {
+			got := inside.DELETE(at(documents, ids[0])+"/permanent"+query).WantError(t, 403, "FORBIDDEN", "releases of projects that this key does not see")
+			if strings.Contains(string(got.Body), "Secret name") {
+				t.Errorf("the answer names a release outside: %s", got.Body)
+			}
+		}
+		if got := c.GET(one + "/tree").IDs(t); len(got) != 1 {
+			t.Errorf("the release outside has %v", got)
+		}
+		c.DELETE(at(documents, ids[0])+"/permanent?releases=true").Want(t, 204)
+		wantSound(t, a)
+	})
+}
+
 // D184: what differs between releases, and to the documents as they are now.
 func TestRelease_Diff(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
@@ -321,6 +346,33 @@ func TestRelease_QuotaAndRepetition(t *testing.T) {
 }
 
 // D185: a share of a project can name a release; of others, it cannot. A shown release is not deleted.
+func TestShare_OfReleasesNeedsTheScopeToReadThem(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		w := a.Workspace(sheaf.Business)
+		c := w.Client("")
+		path, _ := book(t, c, "a")
+		release := strings.TrimPrefix(freeze(t, c, path, "1"), "/api/v1/releases/")
+		key := w.Client(w.Key(sheaf.ProjectsRead, sheaf.DocumentsRead, sheaf.MediaRead, sheaf.SharesRead, sheaf.SharesWrite))
+		of := fields{"resource_type": "project", "resource_id": strings.TrimPrefix(path, projects+"/")}
+		plain := at("/api/v1/shares", key.POST("/api/v1/shares", of).Want(t, 201).Text(t, "id"))
+		key.PATCH(plain, fields{"listed": true}).Want(t, 200)
+		for _, more := range []fields{{"release": "newest"}, {"release": release}, {"show_releases": true}} {
+			body := fields{}
+			for _, part := range []fields{of, more} {
+				for name, value := range part {
+					body[name] = value
+				}
+			}
+			key.POST("/api/v1/shares", body).WantError(t, 403, "FORBIDDEN", "releases:read")
+			key.PATCH(plain, more).WantError(t, 403, "FORBIDDEN", "releases:read")
+			key.POST(batchPath, fields{"operations": []fields{{"action": "create", "resource_type": "share", "body": body}}}).WantError(t, 403, "FORBIDDEN", "releases:read")
+			c.PATCH(plain, more).Want(t, 200)
+			key.PATCH(plain, fields{"listed": false}).WantError(t, 403, "FORBIDDEN", "releases:read") // it shows releases by now
+			c.PATCH(plain, fields{"release": nil, "show_releases": false}).Want(t, 200)
+		}
+	})
+}
+
 func TestShare_NamesARelease(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")

@@ -147,7 +147,9 @@ func (v *visit) place(page *documentPage, d app.SharedDocument) {
 }
 
 // listed reports whether search engines may list the page.
-func (v *visit) listed() bool { return v.share.Listed && v.share.PasswordHash == "" }
+func (v *visit) listed() bool {
+	return v.share.Listed && v.share.PasswordHash == "" && v.switched == "" // a switched page would compete with the share's own
+}
 
 // refs returns the addresses for a document's links: to other documents that the share shows, and
 // to its media. Links to anything else become plain text.

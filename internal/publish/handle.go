@@ -18,6 +18,7 @@ type visit struct {
 	publisher *Publisher
 	share     sheaf.Shared    // set once it is found
 	switched  sheaf.ReleaseID // the release to which the reader has switched; empty: none
+	path      string          // of the request, with that release
 }
 
 // route is one page of a share.
@@ -91,6 +92,7 @@ func (v *visit) serve() error {
 // switchRelease finds the release to which the reader has switched: its pages are at
 // /s/<token>/releases/<id>, with the same paths below it as the share.
 func (v *visit) switchRelease() {
+	v.path = v.r.URL.EscapedPath()
 	parts := strings.SplitN(v.r.URL.Path, "/", 6) // "", "s", the token, "releases", the id, the rest
 	if len(parts) < 5 || parts[3] != "releases" {
 		return
@@ -125,7 +127,7 @@ func (v *visit) admit() error {
 
 // show shows a page, from the cache or a new one.
 func (v *visit) show(r *route) error {
-	if v.share.Listed && v.share.PasswordHash == "" {
+	if v.listed() {
 		v.Header().Del("X-Robots-Tag")
 	}
 	if r.counts && v.r.Method == http.MethodGet && v.r.Header.Get("Sec-Purpose") == "" {

@@ -123,7 +123,7 @@ func (v *visit) remember(name, token string, expires time.Time) {
 
 // onward redirects the browser to the page whose form it sent.
 func (v *visit) onward() error {
-	address := v.publisher.base + v.r.URL.EscapedPath()
+	address := v.publisher.base + v.path
 	if v.r.URL.RawQuery != "" {
 		address += "?" + v.r.URL.RawQuery
 	}

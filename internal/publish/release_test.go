@@ -91,12 +91,22 @@ func TestShare_SwitchingReleases(t *testing.T) {
 		// The cookie of a password opens the releases too.
 		_, locked := w.share("project", project, fields{"show_releases": true, "password": "open sesame"})
 		opened := w.send("POST", locked+"/releases/"+one, "password=open+sesame", "Content-Type: application/x-www-form-urlencoded").want(w, 303)
+		if to := opened.Header.Get("Location"); to != locked+"/releases/"+one {
+			t.Errorf("the password leads to %s", to)
+		}
 		cookie := opened.Header.Get("Set-Cookie")
 		if !strings.Contains(cookie, "Path="+locked+";") {
 			t.Errorf("the cookie is %s", cookie)
 		}
 		w.get(locked+"/releases/"+one, "Cookie: "+strings.SplitN(cookie, ";", 2)[0]).want(w, 200).has(w, "Below")
 		w.get(locked+"/releases/"+one).want(w, 401)
+
+		// Search engines list the share's own pages, and not those to which readers switch.
+		_, listed := w.share("project", project, fields{"show_releases": true, "listed": true})
+		w.get(listed).want(w, 200).lacks(w, "noindex")
+		if got := w.get(listed+"/releases/"+one).want(w, 200).has(w, "noindex"); got.Header.Get("X-Robots-Tag") != "noindex" {
+			t.Errorf("X-Robots-Tag %q", got.Header.Get("X-Robots-Tag"))
+		}
 
 		// A share of one release offers the others, and not the documents as they are now.
 		_, fixed := w.share("project", project, fields{"show_releases": true, "release": one})
