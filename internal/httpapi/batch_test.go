@@ -345,8 +345,8 @@ func TestBatch_ManyAtOnce(t *testing.T) {
 	})
 }
 
-// D130: deleting what many records change with is part of the one transaction up to a bound, and refused
-// beyond it.
+// D130: a batch may delete records that change many others. Up to a bound, all of it is done in the one
+// transaction; beyond the bound, it is refused.
 func TestBatch_Cascades(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c, _ := hollow(t, a)

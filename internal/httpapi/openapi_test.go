@@ -108,7 +108,7 @@ func TestOpenAPI_IsAnOpenAPIDocument(t *testing.T) {
 	}
 }
 
-// node is a part of the document; a reference is followed.
+// node is a part of the OpenAPI document. Its methods follow references.
 type node struct {
 	root, value any
 }
