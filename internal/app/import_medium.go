@@ -216,7 +216,7 @@ func (im *importing) acceptMedium(reader *store.Reader, r ImportRecord) error {
 // deleted after the export, and no release has it, it returns nil.
 func (o Operator) ExportedBytes(ctx context.Context, id sheaf.WorkspaceID, m sheaf.Medium) (media.Content, error) {
 	if o.app.media == nil {
-		return nil, errors.New("there are media, and nobody said where their bytes are: name the bucket with --media-url, as for the server, or leave them out with --without-media")
+		return nil, errors.New("there are media, but no place for their bytes is set: name the bucket with --media-url, as for the server, or leave them out with --without-media")
 	}
 	key := mediumKey(id, m)
 	content, err := o.app.media.Open(ctx, key)

@@ -15,8 +15,8 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// The bytes of a medium stand in lines behind its own, so that the file stays one of lines that are not
-// longer than any other, and nobody holds more of it than a line.
+// The bytes of a medium are in lines after its own line. So no line is longer than the others may be,
+// and a reader holds at most one line in memory.
 
 // lineBytes is how many bytes of a medium a line has; the last one may have fewer.
 const lineBytes = 1536 << 10

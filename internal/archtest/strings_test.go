@@ -335,7 +335,7 @@ func stringsOfGo(source string) (out []string, err error) {
 	return out, nil
 }
 
-// Some strings were once words that nobody says. They stay as people say them.
+// Some strings once had words that people do not use. They keep the usual words.
 func TestStrings_AreWhatPeopleSay(t *testing.T) {
 	list, err := os.ReadFile(stringList)
 	if err != nil {

@@ -69,8 +69,8 @@ func (l *lanes) quick(id sheaf.SubscriptionID) {
 	}
 }
 
-// A quick lane has more claimed than it sends, which goes on one by one; a slow
-// one, or one of large bodies, has not.
+// A fast lane claims more deliveries than it sends at a time, and sends them one by one. A slow
+// lane, or one with large bodies, does not.
 func TestLanes_QuickOnesAreClaimedAhead(t *testing.T) {
 	l := newLanes(plenty)
 	l.quick("a")

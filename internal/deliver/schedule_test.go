@@ -134,7 +134,7 @@ func TestSchedule_GoesOnAfterARestart(t *testing.T) {
 	}
 }
 
-// An event that nobody told the sender of is found by the poll.
+// The poll finds an event that was not announced to the sender.
 func TestSchedule_UnannouncedWorkIsFound(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.subscribe("/a")

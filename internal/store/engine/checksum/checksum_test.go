@@ -110,8 +110,8 @@ func TestFrames_OfATransactionThatOutgrowsTheCache(t *testing.T) {
 	}
 }
 
-// What was gathered of a transaction that was taken back is in the way of nothing: neither of the next one, which is
-// written to the same place, nor of another connection.
+// What was gathered from a transaction that was rolled back disturbs neither the next transaction, which is
+// written to the same place, nor another connection.
 func TestFrames_AfterATransactionThatWasTakenBack(t *testing.T) {
 	t.Parallel()
 	path, c := begun(t)
@@ -203,7 +203,8 @@ func TestConnections_KeepTheirPlans(t *testing.T) {
 	}
 }
 
-// In the header of the first page a flip is refused, but for what SQLite sets anew in a copy; there it changes nothing.
+// A flipped bit in the header of the first page is refused. The fields that SQLite sets again in a copy are
+// the exception: there, a flip changes nothing.
 func TestChecksum_OfTheFirstPage(t *testing.T) {
 	page := make([]byte, 4096)
 	copy(page, "SQLite format 3\x00")
