@@ -112,8 +112,8 @@ func TestRedeliver_TurnedInactiveMeanwhileIsHeld(t *testing.T) {
 	})
 }
 
-// A recover that comes while a failed delivery is being tried by hand takes it
-// along: it runs the whole schedule too.
+// If a client recovers while a requested attempt of a failed delivery is under way, that delivery
+// is recovered too: it runs the whole schedule.
 func TestRedeliver_RecoverMeanwhileIncludesIt(t *testing.T) {
 	for _, c := range []struct {
 		name string

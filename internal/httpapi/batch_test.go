@@ -153,7 +153,8 @@ func TestBatch_EachIsAsIfAlone(t *testing.T) {
 	})
 }
 
-// D130: one bad operation, and nothing is done. It is told which, and what alone it would have got.
+// D130: if one operation is bad, nothing is done. The answer names the operation, and has the error that
+// its own request would have got.
 func TestBatch_OneBadOperationLeavesNothing(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
@@ -264,7 +265,7 @@ func TestBatch_CountsForEachTen(t *testing.T) {
 		c.GET(me).Want(t, 200)
 	}
 	a.Clock.Advance(10 * time.Second)
-	// Five are left: it takes one, and not the nine others. It is told when the whole would be admitted.
+	// Five requests are left. The batch takes one of them, and is told when all of it would be admitted.
 	r := run(c, of(100)).WantError(t, 429, "RATE_LIMITED", "51 seconds", "counts as 10")
 	if h := r.Header; h.Get("Retry-After") != "51" || h.Get("RateLimit-Remaining") != "4" {
 		t.Errorf("Retry-After %s, remaining %s", h.Get("Retry-After"), h.Get("RateLimit-Remaining"))

@@ -230,7 +230,8 @@ func TestCascade_EndsBetweenTwoChunks(t *testing.T) {
 	}
 }
 
-// Of those who delete the same at once one succeeds; none gets an error of the server.
+// If several clients delete the same record at once, one of them succeeds, and none gets an error of the
+// server.
 func TestCascade_DeletedByMany(t *testing.T) {
 	t.Parallel()
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {

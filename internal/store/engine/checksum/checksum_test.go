@@ -20,7 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
-// begun returns the path of a file with checksums and a table in it, and a connection that never brings the log over.
+// begun returns the path of a file with checksums and a table, and a connection that never runs a
+// checkpoint.
 func begun(t *testing.T) (path string, c *sqlite.Conn) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "test.db")
@@ -139,7 +140,7 @@ func TestFrames_AfterATransactionThatWasTakenBack(t *testing.T) {
 	}
 }
 
-// A commit is in the file before anybody is told of it, also where it is not synced.
+// A commit is in the file before its caller gets the answer, even if it is not synced.
 func TestFrames_AreWrittenOutWithoutSync(t *testing.T) {
 	t.Parallel()
 	path, c := begun(t)
@@ -153,7 +154,7 @@ func TestFrames_AreWrittenOutWithoutSync(t *testing.T) {
 	}
 }
 
-// What rots in the log is refused when it is read, not only when the log is opened.
+// If bytes of the log change on the disk, reading them is refused, and not only opening the log.
 func TestFrames_DamageIsRefusedWhenItIsRead(t *testing.T) {
 	t.Parallel()
 	path, c := begun(t)
@@ -242,8 +243,9 @@ func unstamped(t *testing.T) (path string, c *sqlite.Conn) {
 	return path, c
 }
 
-// The first page is stamped when all others are on the disk: a file whose first page has its checksum is taken for
-// whole. So it is left alone where it is not known that they are.
+// The first page is stamped when all other pages are on the disk, because a file whose first page has its
+// checksum counts as complete. If it is not known whether the others are on the disk, the first page is not
+// stamped.
 func TestRestamp_LeavesTheFirstPageWhenTheDiskFails(t *testing.T) {
 	t.Parallel()
 	path, _ := unstamped(t)
@@ -279,7 +281,7 @@ func TestRestamp_LeavesTheFirstPageWhenTheDiskFails(t *testing.T) {
 	}
 }
 
-// Our own checkpointer writes the file too: not between the reading of a page and its stamping.
+// Our own checkpointer writes the file too, but never between the reading and the stamping of a page.
 func TestRestamp_KeepsOurOwnConnectionsFromTheFile(t *testing.T) {
 	t.Parallel()
 	path, c := unstamped(t)
