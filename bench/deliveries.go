@@ -134,7 +134,8 @@ func (c *contender) recorded(hooks []webhook) error {
 	return errors.New("attempts were not recorded within 5 minutes")
 }
 
-// open counts what is not done. Where there are many subscriptions it asks for all of them at once.
+// open counts the deliveries that are not done. If there are many subscriptions, it asks for all of them at
+// once.
 func (c *contender) open(hooks []webhook) (n int64, err error) {
 	if len(hooks) > 20 {
 		return c.openAnywhere()
@@ -290,7 +291,8 @@ func (b *bench) paced(c *contender, owners []owner, rate float64, d time.Duratio
 	return fromAnswer, fromRequest, nil
 }
 
-// arrivals waits for the events about all that was written, but for those of owner number skip.
+// arrivals waits for the events about everything that was written, except by the owner with the number
+// `skip`.
 func (b *bench) arrivals(done []written, skip int) (map[string]int64, error) {
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		var times map[string]int64

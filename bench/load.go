@@ -33,7 +33,7 @@ type workload struct {
 // counter stands in a request where each is to differ.
 const counter = "@@@@@@@@@@"
 
-// measured is what came of a workload. An error, or an answer other than 2xx, voids it.
+// measured is the result of a workload. An error, or an answer other than 2xx, voids it.
 type measured struct {
 	Count         int
 	Errors        int

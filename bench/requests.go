@@ -342,7 +342,7 @@ func (b *bench) bare(name string, sheaf *contender, requests map[string][]byte) 
 // patient waits until it is a stall.
 var patient = &http.Client{Timeout: stallAfter}
 
-// record makes a request by Go's own client and keeps the answer, but for the date, which the server adds.
+// record makes a request by Go's own client and keeps the answer, except the date, which the server adds.
 func record(addr string, request []byte) (recorded, error) {
 	head, body, _ := strings.Cut(string(request), "\r\n\r\n")
 	count([]byte(body), 0)

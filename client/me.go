@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Identity is who the client's key stands for.
+// Identity is the user and the workspace of the client's key.
 type Identity struct {
 	Received
 	Key  Key `json:"key"`
@@ -36,7 +36,7 @@ type Identity struct {
 	} `json:"storage"`
 }
 
-// Me returns who the key stands for: the call to test a connection with.
+// Me returns the Identity of the key. Use it to test a connection.
 func (c *Client) Me(ctx context.Context, opts ...Option) (Identity, error) {
 	return send[Identity](ctx, c, request{method: http.MethodGet, path: "/api/v1/me"}, opts)
 }
