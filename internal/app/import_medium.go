@@ -102,7 +102,7 @@ func (r ImportRecord) medium(open func() io.Reader) (sheaf.Medium, error) {
 	return m, describe(&m, open)
 }
 
-// medium returns the medium without what its bytes say.
+// medium returns the medium without the fields that are read from its bytes.
 func (in *ImportMedium) medium(id sheaf.MediumID, created *time.Time) sheaf.Medium {
 	m := sheaf.Medium{ID: id, Filename: sheaf.Untitled, Bytes: in.Bytes, SHA256: in.SHA256, DocumentID: in.DocumentID.Pointer(), Revision: 1}
 	if in.Filename.Given() {

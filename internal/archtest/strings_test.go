@@ -139,7 +139,7 @@ var (
 // shownAttributes are the attributes whose values people read or hear.
 var shownAttributes = []string{"aria-label", "title", "placeholder", "alt", "data-confirm", "data-drop-name"}
 
-// inline are the elements that are parts of a sentence. A link is one inside a paragraph.
+// inline are the elements that are parts of a sentence. A link is one if it is inside a paragraph.
 var inline = []string{"b", "bdi", "br", "code", "del", "em", "i", "ins", "kbd", "mark", "strong"}
 
 // stringsOfTemplate returns the texts and attributes of a template.

@@ -39,8 +39,8 @@ func wantRefusedAt(t testing.TB, r *apitest.Response, index, status int, code st
 	}
 }
 
-// alone makes the requests that are the same as the operations, one after the other, and returns what
-// a batch of them would be answered.
+// alone makes a request for each operation, one after the other, and returns the answers that a batch
+// of them would get.
 func alone(t testing.TB, c *apitest.Client, operations []fields) (out []fields) {
 	t.Helper()
 	for _, o := range operations {
@@ -93,7 +93,8 @@ var (
 	someLink = regexp.MustCompile(`/s/[0-9A-Za-z]{22}`)
 )
 
-// plain is v without what differs in two workspaces: each id is the number of its first appearance.
+// plain returns v as JSON in a form that is the same in two workspaces: each id becomes the number of its
+// first appearance.
 func plain(v any) string {
 	names := map[string]string{}
 	text := someID.ReplaceAllStringFunc(jsonOf(v), func(id string) string {
@@ -322,7 +323,7 @@ func TestBatch_ManyAtOnce(t *testing.T) {
 				pairs[i][j] = create(t, c, documents, fields{"title": fmt.Sprint(i, j), "project_id": from})
 			}
 		}
-		// Four of them want each pair: the one moves both, the others find them changed.
+		// Four clients want each pair. One of them moves both documents, and the others find them changed.
 		rs := apitest.Together(64, func(i int) *apitest.Response {
 			pair := pairs[i%len(pairs)]
 			if i/len(pairs)%2 == 1 { // in the other order

@@ -226,7 +226,7 @@ func TestOpenAPI_SaysWhatEachRouteNeeds(t *testing.T) {
 	}
 }
 
-// hasExternalID holds for the routes of what another system may have a name for.
+// hasExternalID matches the routes of records that may have an external_id.
 var hasExternalID = regexp.MustCompile(`^/api/v1/(projects|folders|documents)\b`)
 
 func TestOpenAPI_SaysWhatEachRouteTakes(t *testing.T) {
