@@ -31,7 +31,7 @@ import (
 type plant struct {
 	check string
 	sql   []string
-	// beside is what, beyond the workspace, tells of it too on SQLite.
+	// beside is a check outside of the workspace that also finds the violation on SQLite.
 	beside string
 }
 
