@@ -21,15 +21,15 @@ type Identity struct {
 		Personal bool   `json:"personal"`
 	} `json:"workspace"`
 	Plan string `json:"plan"`
-	// RateLimit is how many requests a minute may have, how many are left, and after how many
-	// seconds one more is.
+	// RateLimit has the number of requests allowed in a minute, the number that is left, and the
+	// seconds until one more is admitted.
 	RateLimit struct {
 		Limit     int `json:"limit"`
 		Remaining int `json:"remaining"`
 		Reset     int `json:"reset"`
 	} `json:"rate_limit"`
-	// Storage is how many bytes the workspace stores, and how many it may; nil where nothing bounds
-	// it.
+	// Storage has the number of bytes that the workspace stores, and the largest number that it may
+	// store; nil: there is no limit.
 	Storage struct {
 		Used  int64  `json:"used"`
 		Quota *int64 `json:"quota"`

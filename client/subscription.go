@@ -154,8 +154,8 @@ func (s Subscriptions) Backfill(ctx context.Context, id string, in Backfill, opt
 	}
 }
 
-// Recover sends failed and held deliveries of events since then again, and returns how many there
-// are.
+// Recover sends the failed and held deliveries of events since that time again, and returns their
+// number.
 func (s Subscriptions) Recover(ctx context.Context, id string, since time.Time, opts ...Option) (queued int, err error) {
 	out, err := send[struct{ Queued int }](ctx, s.c, request{method: http.MethodPost, path: subscriptionsPath + "/" + escape(id) + "/recover",
 		body: map[string]any{"since": since.UTC().Format(timeFormat)}}, opts)
