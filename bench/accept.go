@@ -18,9 +18,10 @@ type proposing struct {
 	version   int      // of each document
 }
 
-// accept measures the acceptance of one proposed change of a document of 10 KB, beside a PUT of the same text to the same
-// documents by the same server, for the most clients. The documents have not changed since the proposals were made, but in
-// "merged": there each has another text by then, and is merged by lines.
+// accept measures the acceptance of one proposed change of a document of 10 KB, beside a PUT of the same text
+// to the same documents by the same server, for the most clients. The documents have not changed since the
+// proposals were made, except in "merged": there each document has another text by then, and is merged by
+// lines.
 func (b *bench) accept(all []*contender, conns int) error {
 	if conns != b.conns[len(b.conns)-1] {
 		return nil

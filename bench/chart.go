@@ -30,8 +30,8 @@ const chartStyle = `<style>
 </style>
 `
 
-// chart draws the rows that have a limit or a peer, at their largest number of clients: a bar for each contender, as
-// long as its part of the work's largest.
+// chart draws the rows that have a limit or a peer, at their largest number of clients: a bar for each
+// contender, whose length is relative to the largest figure of the work.
 func (r *results) chart() string {
 	var out strings.Builder
 	y := chartTop

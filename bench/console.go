@@ -156,14 +156,14 @@ func openConsole(c *contender) (*tab, func(), error) {
 	return t, stop, nil
 }
 
-// ask evaluates an expression in the page, and waits for what it promises.
+// ask evaluates an expression in the page, and waits for the promise that it returns.
 func ask[T any](t *tab, expression string) (T, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, time.Minute)
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
-// waitFor promises that a condition becomes true. It looks as seldom as a frame.
+// waitFor returns a promise that is fulfilled when a condition becomes true. It checks every 50 ms.
 func waitFor(condition string) string {
 	return `new Promise((done) => { const look = () => { if (` + condition + `) done(true); else setTimeout(look, 50) }; look() })`
 }
@@ -206,7 +206,7 @@ func (t *tab) change(c *contender) (ms float64, err error) {
 		return 0, err
 	}
 	name := "Renamed " + newID(time.Now())
-	// It waits for the change of the page by being told, so that the waiting is no work.
+	// An observer reports the change of the page, so that waiting costs no work.
 	shown := fmt.Sprintf(`window.shown = new Promise((done) => { const see = new MutationObserver(() => {
 		if (document.querySelector('.card[href*="/projects/"] strong').textContent === %q) { see.disconnect(); requestAnimationFrame(() => setTimeout(() => done(true))) } });
 		see.observe(document.body, {subtree: true, childList: true, characterData: true}) }); true`, name)
@@ -268,7 +268,8 @@ func (t *tab) edit(c *contender, key *figure) (weight float64, err error) {
 	if err := chromedp.Do(t.ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(address)); err != nil {
 		return 0, err
 	}
-	// The preview of such a text is a page of its own: it must be there, so that it is not measured with the keys.
+	// The preview of such a text is a separate page. It must be loaded first, so that loading it is not
+	// measured with the keys.
 	if _, err := ask[bool](t, waitFor(`document.querySelector(".cm-content") && document.querySelectorAll("[data-preview-pane] h2").length > 10`)); err != nil {
 		return 0, err
 	}

@@ -49,8 +49,8 @@ func (c *contender) spread(n, each int, url string) (hooks []webhook, used []own
 	return hooks, used, nil
 }
 
-// enqueue writes events for the owners beside the running server, all in one transaction, so that it finds them
-// together: the time that it then takes is that of delivering alone.
+// enqueue writes events for the owners beside the running server, all in one transaction, so that the server
+// finds them together. The time that it takes from then on is that of delivering alone.
 func (c *contender) enqueue(owners []owner, events int) error {
 	ctx := context.Background()
 	st, err := store.Open(ctx, c.options)
@@ -134,7 +134,8 @@ func (c *contender) recorded(hooks []webhook) error {
 	return errors.New("attempts were not recorded within 5 minutes")
 }
 
-// open counts what is not done. Where there are many subscriptions it asks for all of them at once.
+// open counts the deliveries that are not done. If there are many subscriptions, it asks for all of them at
+// once.
 func (c *contender) open(hooks []webhook) (n int64, err error) {
 	if len(hooks) > 20 {
 		return c.openAnywhere()
@@ -213,7 +214,8 @@ func (b *bench) learnBody(c *contender) error {
 	return c.unsubscribe(hooks)
 }
 
-// lanes is how many subscriptions share the work: with 16 requests each at most, 64 at a time, as the bare client.
+// lanes is the number of subscriptions that share the work. Each has at most 16 requests in flight, so
+// there are 64 at a time, as with the bare client.
 const lanes = 4
 
 func (b *bench) throughput(servers []*contender) error {
@@ -261,8 +263,9 @@ func (b *bench) throughput(servers []*contender) error {
 	return nil
 }
 
-// paced writes at a rate and returns how long after the answer to each write, and after its request, its delivery came;
-// the writes of owner number skip are left out. A delivery can come before the answer, which counts as 0.
+// paced writes at a rate. For each write it returns the times from the answer, and from the request, to the
+// delivery. The writes of the owner with the number `skip` are left out. A delivery can come before the answer,
+// which counts as 0.
 func (b *bench) paced(c *contender, owners []owner, rate float64, d time.Duration, skip int) (fromAnswer, fromRequest []time.Duration, err error) {
 	if err := b.endpoint.ask("/reset", nil); err != nil {
 		return nil, nil, err
@@ -290,7 +293,8 @@ func (b *bench) paced(c *contender, owners []owner, rate float64, d time.Duratio
 	return fromAnswer, fromRequest, nil
 }
 
-// arrivals waits for the events about all that was written, but for those of owner number skip.
+// arrivals waits for the events about everything that was written, except by the owner with the number
+// `skip`.
 func (b *bench) arrivals(done []written, skip int) (map[string]int64, error) {
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		var times map[string]int64
@@ -307,9 +311,9 @@ func (b *bench) arrivals(done []written, skip int) (map[string]int64, error) {
 	}
 }
 
-// latency compares the time from a write to its arrival with that of a bare POST. The moment of the commit is not seen
-// from outside: it lies between the request and its answer. What is judged begins with the request, fsync and all, and
-// so is never too short.
+// latency compares the time from a write to its arrival with that of a bare POST. The moment of the commit is
+// not visible from outside: it is between the request and its answer. The judged time begins with the request
+// and includes the fsync, so it is never too short.
 func (b *bench) latency(servers []*contender) error {
 	r := b.begin(row{Work: "commit to arrival at 100/s", Group: "deliveries", Unit: "ms"})
 	d := 5 * time.Second

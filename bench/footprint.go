@@ -9,8 +9,8 @@ import (
 
 const megabyte = 1 << 20
 
-// footprintRows measures what the program costs by being there. The memory after the run is that of the server that
-// answered the requests and made the deliveries.
+// footprintRows measures what the program costs without work. The memory after the run is that of the server
+// that answered the requests and made the deliveries.
 func (b *bench) footprintRows() {
 	b.try("process", b.binary)
 	b.try("process", b.idle)
@@ -93,7 +93,8 @@ func (b *bench) readyAgain(c *contender, work string) error {
 	return nil
 }
 
-// memoryAfter is of a server that worked: in a whole run by all that was measured before, alone by some of it.
+// memoryAfter measures the memory of a server that has worked. In a whole run, that is all earlier work;
+// alone, a part of it.
 func (b *bench) memoryAfter() error {
 	if b.onSQLite == nil {
 		if err := b.someWork(); err != nil {

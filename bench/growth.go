@@ -11,7 +11,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// growthRows measures what changes when there is more of something. They are not in the quick form unless they are named.
+// growthRows measures how figures change when the data grows. They are not in the quick form unless they
+// are named.
 func (b *bench) growthRows() {
 	if b.quick && len(b.only) == 0 {
 		return
@@ -141,7 +142,7 @@ func (b *bench) readMany(c *contender, rows map[string]*row) error {
 // version whose keys were long (100,000 projects in 1,000 workspaces: 58.8 MB).
 const bytesOfAProject = 616
 
-// growthFile seeds the file for its size alone, unless that was seen when the reads were measured.
+// growthFile seeds the file only to measure its size, unless the size was measured with the reads.
 func (b *bench) growthFile() error {
 	if b.fileSeen {
 		return nil
@@ -175,7 +176,8 @@ func (b *bench) fileRow(projects int, data string) error {
 	return nil
 }
 
-// onBoth fills a SQLite file of its own and serves it, and adds Sheaf on PostgreSQL if that is wanted; end stops the first.
+// onBoth fills a new SQLite file and serves it, and adds Sheaf on PostgreSQL if that is wanted. end stops
+// the server on SQLite.
 func (b *bench) onBoth(name string, n size) (servers []*contender, end func() error, err error) {
 	c, end, err := b.grown(name, func(o store.Options) ([]owner, error) { return seed(o, n) })
 	if err != nil {
@@ -286,7 +288,7 @@ func (b *bench) deleteOnce(r *row, c *contender, projects int) error {
 		return err
 	}
 	r.figure("nothing else").add(sample{value: quiet.Max, p50: quiet.P50, p99: quiet.P99})
-	// Made now, the webhooks get the events of the deletion and none of the filling.
+	// The webhooks are created now, so they get the events of the deletion, and none of the filling.
 	hooks := make([]webhook, 20)
 	for i := range hooks {
 		if hooks[i], err = c.subscribe(c.owners[0], b.endpoint.url+"/hook"); err != nil {
@@ -327,7 +329,8 @@ func fillFolder(c *contender, folder sheaf.FolderID, n int) error {
 	})
 }
 
-// beside does something while another tenant writes, and adds how long it took, its processor time and the other's longest wait.
+// beside calls do while another tenant writes. It adds the duration of do, its processor time, and the
+// longest wait of the other tenant.
 func (b *bench) beside(r *row, c *contender, name string, do func() error) error {
 	writes := workload{Addr: c.process.addr, Conns: 1, Time: time.Second, Requests: [][]byte{sheafAPI.create(c.owners[1], "")}}
 	type ended struct {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A program that a wanted part needs is missed before anything is measured.
+// If a program that a wanted part needs is missing, this is reported before anything is measured.
 func TestChoose_MissesProgramsAtOnce(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if err := (&bench{quick: true}).choose("", ""); err == nil || !strings.Contains(err.Error(), "apt-get install chromium") {

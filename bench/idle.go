@@ -28,8 +28,8 @@ const (
 	streamsFor  = 60 * time.Second
 	// idleFor is how long they are watched: two sweeps, and part of each round.
 	idleFor = 130 * time.Second
-	// quietBelow is the share of a core below which a server has done what it does after a start, which it gets
-	// quietWithin for: search builds an index of each workspace.
+	// After a start, search builds an index of each workspace. That work counts as done when the server takes
+	// less than quietBelow of a core. It must be done within quietWithin.
 	quietBelow  = 0.05
 	quietWithin = 20 * time.Minute
 )
@@ -239,7 +239,7 @@ func openStream(addr, request string) (net.Conn, error) {
 	return conn, nil
 }
 
-// seedIdle makes workspaces that have an event and a webhook, for which it was nothing.
+// seedIdle makes workspaces with an event and a webhook that did not want this event.
 func seedIdle(o store.Options, n int) error {
 	ctx := context.Background()
 	if err := store.Migrate(ctx, o); err != nil {

@@ -8,8 +8,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// backlog compares how fast deliveries are made beside nothing, and beside very much that waits for an endpoint that is
-// dead: one that answers nothing, and one that refuses the connection.
+// backlog compares the rate of deliveries without and with a large backlog for a dead endpoint: one that does
+// not answer, and one that refuses the connection.
 func (b *bench) backlog() error {
 	hangs, refuses := 1_000_000, 100_000 // of these, filling a million would take longest
 	if b.quick {                         // the form by which the row itself is tried
@@ -19,8 +19,8 @@ func (b *bench) backlog() error {
 		b.besideBacklog("that refuses", "https://127.0.0.1:9/hook", refuses, 0.9))
 }
 
-// besideBacklog lets two servers deliver in turns, since a minute later the machine is not as quick: one at which nothing
-// else waits, and one at which `waiting` deliveries wait for the dead endpoint.
+// besideBacklog lets two servers deliver: one without a backlog, and one with `waiting` deliveries for the dead
+// endpoint. They take turns, because the speed of the machine changes within a minute.
 func (b *bench) besideBacklog(name, dead string, waiting int, promise float64) error {
 	type side struct {
 		server  *contender
@@ -71,8 +71,8 @@ func (b *bench) besideBacklog(name, dead string, waiting int, promise float64) e
 	return nil
 }
 
-// addBacklog adds events of an owner whose endpoint is dead while the server is stopped, and lets search see them, or it
-// would catch up with a million of them while something is measured.
+// addBacklog adds events of an owner whose endpoint is dead while the server is stopped. It then waits until
+// search has read them. Otherwise search would read a million events during the measurement.
 func (b *bench) addBacklog(c *contender, o owner, n int) error {
 	if err := c.process.stop(); err != nil {
 		return err
@@ -90,7 +90,8 @@ func (b *bench) addBacklog(c *contender, o owner, n int) error {
 	return c.indexed(o)
 }
 
-// subscriptions compares the same number of deliveries to one subscription and to more and more, in turns.
+// subscriptions compares the same number of deliveries to one subscription and to growing numbers of them,
+// in turns.
 func (b *bench) subscriptions() error {
 	const deliveries = 20_000
 	numbers := []int{1, 10, 100, 1000}
@@ -126,9 +127,9 @@ func (b *bench) subscriptions() error {
 	return end()
 }
 
-// hold deactivates a subscription that much waits for, activates it again and recovers what was held, while another
-// tenant writes. How long the writer was taken is about what the other waited; the request itself also counts what is
-// held, beside the writer.
+// hold deactivates a subscription with a large backlog, activates it again, and recovers what was held, while
+// another tenant writes. The other tenant's wait is about the time for which the writer was occupied. The
+// request itself also counts the held deliveries, without the writer.
 func (b *bench) hold() error {
 	waiting := 1_000_000
 	if b.quick {

@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// workload is what the generator does. It runs in a process of its own and sends raw requests over connections that
-// stay open, the next one when the answer to the last has come: the same for the limit, Sheaf and the peer.
+// workload is what the generator does. It runs in a process of its own and sends raw requests over connections
+// that stay open, each when the answer to the last one has come. It is the same for the limit, Sheaf and the
+// peer.
 type workload struct {
 	Addr     string
 	Conns    int
@@ -33,7 +34,7 @@ type workload struct {
 // counter stands in a request where each is to differ.
 const counter = "@@@@@@@@@@"
 
-// measured is what came of a workload. An error, or an answer other than 2xx, voids it.
+// measured is the result of a workload. An error, or an answer other than 2xx, voids it.
 type measured struct {
 	Count         int
 	Errors        int
@@ -101,7 +102,7 @@ func (w *workload) run() (measured, error) {
 	return total(senders, time.Since(began)), nil
 }
 
-// clone deals out the requests, so that one sender's counter is not another's.
+// clone copies one sender's part of the requests, so that each sender has its own counter.
 func clone(requests [][]byte, first, step int) [][]byte {
 	var out [][]byte
 	for i := first; i < len(requests); i += step {
@@ -215,7 +216,7 @@ func (s *sender) next() {
 // digits finds the number in a request: in its body, behind the name of the field.
 var digits = []byte("Project ")
 
-// count writes the number over the counter, or over the number that stands there since the last time.
+// count writes the number over the counter, or over the number that the last call wrote there.
 func count(request []byte, number int) int {
 	at := bytes.LastIndex(request, digits)
 	if at < 0 {
@@ -268,7 +269,7 @@ func (s *sender) exchange(request []byte) error {
 	return fmt.Errorf("%w: %w", errStalled, err)
 }
 
-// answer is exchange on the connection that there is. The status is 0 when none came.
+// answer is exchange on the present connection. The status is 0 if no answer came.
 func (s *sender) answer(request []byte) (status int, err error) {
 	if _, err := s.conn.Write(request); err != nil {
 		return 0, err
@@ -300,7 +301,7 @@ func (s *sender) body(status, length int) error {
 	return s.skip(length)
 }
 
-// head reads the status and the headers; a length below 0 says that the body comes in chunks.
+// head reads the status and the headers. A length below 0 means that the body is chunked.
 func (s *sender) head() (status, length int, err error) {
 	line, err := s.in.ReadSlice('\n')
 	if err != nil {

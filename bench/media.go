@@ -78,7 +78,8 @@ func (b *bench) uploads(c *contender) error {
 	return nil
 }
 
-// bareFiles is the limit of uploads: as many clients write the same files, flush each, and its name, and do nothing else.
+// bareFiles is the limit of uploads: the same number of clients write the same files, flush each file and
+// its name, and do nothing else.
 func (b *bench) bareFiles(r *row) error {
 	dir, err := os.MkdirTemp(b.dir, "files-")
 	if err != nil {
@@ -216,7 +217,7 @@ func (p *process) forgetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0)
 }
 
-// uploadLarge sends the file as a tus client does, and looks whether it is a medium then.
+// uploadLarge sends the file as a tus client does, and checks that it is a medium afterwards.
 func (p *process) uploadLarge(o owner) error {
 	var path string
 	header := map[string]string{"Tus-Resumable": "1.0.0", "Upload-Length": fmt.Sprint(largeFile), "Content-Type": "application/offset+octet-stream"}

@@ -10,8 +10,9 @@ import (
 // neighbours is how many connections a tenant uses that writes as much as it can.
 const neighbours = 12
 
-// neighbour measures what another tenant's creates wait for while one tenant sends batches, and while it sends texts of
-// 1 MiB, on twelve connections. The promise is a ratio: the same creates alone, in turns with those beside it.
+// neighbour measures what another tenant's creates wait for while one tenant sends batches, and while it sends
+// texts of 1 MiB, on twelve connections. The promise is a ratio: the same creates are measured alone, in turns
+// with those beside the other tenant.
 func (b *bench) neighbour() error {
 	servers, end, err := b.onBoth("neighbour", size{2, 1, 0})
 	if err != nil {

@@ -86,7 +86,7 @@ func (b *bench) servePostgres(cmd *exec.Cmd, port string) (string, error) {
 	}
 }
 
-// postgresOwner is whom the server runs as: PostgreSQL refuses to be root.
+// postgresOwner is the user of the server: PostgreSQL refuses to run as root.
 func postgresOwner() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

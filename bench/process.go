@@ -103,8 +103,7 @@ func (p *process) cpu() time.Duration {
 	return own
 }
 
-// cpuOf returns the parent of a process, the time that it has used, and the time that its children had used which are
-// gone.
+// cpuOf returns the parent of a process, its processor time, and that of its children that have ended.
 func cpuOf(pid int) (parent int, own, gone time.Duration) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
@@ -118,7 +117,8 @@ func cpuOf(pid int) (parent int, own, gone time.Duration) {
 	return int(number(1)), time.Duration(number(11)+number(12)) * time.Second / ticks, time.Duration(number(13)+number(14)) * time.Second / ticks
 }
 
-// cpuOfTree is the time that a process and its children have used, those too that are gone: all of PostgreSQL.
+// cpuOfTree returns the processor time of a process and its children, including those that have ended: all
+// of PostgreSQL.
 func cpuOfTree(pid int) time.Duration {
 	_, own, gone := cpuOf(pid)
 	all := own + gone
@@ -169,7 +169,7 @@ func (p *process) metrics() (text string, err error) {
 	return text, err
 }
 
-// metric finds a figure in what a process tells, by its name and labels.
+// metric returns a figure from the metrics of a process, by its name and labels.
 func metric(text, name string) (value float64, known bool) {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, name+" "); ok {
@@ -180,7 +180,8 @@ func metric(text, name string) (value float64, known bool) {
 	return 0, false
 }
 
-// allocated is how many bytes it has taken from its heap since it began; 0 where it does not tell.
+// allocated returns the number of bytes that the process has allocated on its heap since it began; 0 if it
+// does not report that.
 func (p *process) allocated() float64 {
 	if p.stats == "" {
 		return 0

@@ -39,7 +39,8 @@ type posted struct {
 	Body   []byte
 }
 
-// receiveCommand serves HTTPS on addr, and what came in on control, until the process is ended.
+// receiveCommand serves HTTPS on addr until the process is ended. On control it serves what it has
+// received.
 func receiveCommand(addr, control, cert, key string) error {
 	r := &receiver{times: map[string]int64{}}
 	go func() { log.Fatal(http.ListenAndServe(control, http.HandlerFunc(r.tell))) }()

@@ -14,7 +14,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// contender is one of those that do the same work: the limit, Sheaf on either engine, the peer.
+// contender is a program that does the same work as the others: the limit, Sheaf on either engine, the
+// peer.
 type contender struct {
 	name    string
 	process *process
@@ -56,7 +57,8 @@ var sheafAPI = api{
 
 const peerProjects = "/api/collections/projects/records"
 
-// The peer's list has its total unless one asks to leave it out, its get brings the documents by expand.
+// The peer's list has its total unless the request leaves it out, and its get returns the documents by
+// expand.
 var peerAPI = api{
 	get: func(o owner, p string) []byte {
 		return raw("GET", peerProjects+"/"+p+"?expand=documents_via_project", o, "")
@@ -235,7 +237,8 @@ func (b *bench) create(all []*contender, conns int) error {
 	return nil
 }
 
-// writeLimit measures bare SQLite inserts into a table as full as Sheaf's is by now: for one client one by one, for more in groups.
+// writeLimit measures bare SQLite inserts into a table with as many rows as Sheaf's has by now: one by one
+// for one client, in groups for more.
 func (b *bench) writeLimit(r *row, sheaf *contender) error {
 	full, err := sheaf.projects()
 	if err != nil {
@@ -342,7 +345,7 @@ func (b *bench) bare(name string, sheaf *contender, requests map[string][]byte) 
 // patient waits until it is a stall.
 var patient = &http.Client{Timeout: stallAfter}
 
-// record makes a request by Go's own client and keeps the answer, but for the date, which the server adds.
+// record makes a request by Go's own client and keeps the answer, except the date, which the server adds.
 func record(addr string, request []byte) (recorded, error) {
 	head, body, _ := strings.Cut(string(request), "\r\n\r\n")
 	count([]byte(body), 0)

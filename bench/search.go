@@ -21,8 +21,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// searched is how many documents of 2 KB the searches are measured over, and words has those that 10, 1,000 and 50,000
-// of them have.
+// searched is the number of documents of 2 KB for the searches. words are the words that 10, 1,000 and 50,000
+// of them contain.
 const searched = 100_000
 
 var words = []struct {
@@ -32,8 +32,8 @@ var words = []struct {
 	peer  float64 // how many times faster than the peer's; 0: that is not promised
 }{{"kingfisher", searched / 10, 25, 10}, {"bullfinch", searched / 1000, 40, 10}, {"sparrow", 2, 150, 0}}
 
-// search measures the first page of a search over a large workspace, and over a small one beside it; on PostgreSQL and by
-// the peer the same; and how far the index falls behind many writes.
+// search measures the first page of a search over a large workspace, and over a small one on the same server.
+// It measures the same on PostgreSQL and with the peer, and how far the index lags behind many writes.
 func (b *bench) search() error {
 	c, end, err := b.grown("search", seedSearched)
 	if err != nil {
@@ -179,7 +179,7 @@ func (b *bench) peerSearched() (string, error) {
 	return kept, nil
 }
 
-// searchPeer asks the peer for the same words by its filter for what contains a text.
+// searchPeer searches the peer for the same words, with its filter for records that contain a text.
 func (b *bench) searchPeer(r *row) error {
 	kept, err := b.peerSearched()
 	if err != nil {
@@ -201,8 +201,8 @@ func (b *bench) searchPeer(r *row) error {
 	return c.process.stop()
 }
 
-// searchLag writes 500 documents of 2 KB a second, and looks how long the index lacks what it lacks, and what memory the
-// server takes in the end.
+// searchLag writes 500 documents of 2 KB a second. It measures for how long the index lacks a document, and the
+// memory of the server at the end.
 func (b *bench) searchLag(c *contender) error {
 	random := mathrand.New(mathrand.NewPCG(5, 6))
 	vocabulary := newVocabulary(random)
@@ -272,7 +272,7 @@ func (c *contender) indexed(o owner) error {
 	}
 }
 
-// searchFor asks again and again for the first page of what has a word, once the index is built.
+// searchFor repeatedly requests the first page of records with a word, after the index is built.
 func (b *bench) searchFor(r *row, c *contender, o owner, word, name string) error {
 	if err := c.indexed(o); err != nil {
 		return err

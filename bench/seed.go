@@ -24,14 +24,14 @@ type owner struct {
 // size says how much a database is filled with.
 type size struct{ owners, projects, documents int } // projects of each owner, documents of each project
 
-// standard is what the requests are measured on: 10,000 projects over 100 owners.
+// standard is the data for the requests: 10,000 projects of 100 owners.
 var standard = size{100, 100, 2}
 
 // perTransaction bounds how many projects one transaction adds.
 const perTransaction = 20_000
 
-// seed fills a database through Sheaf's own rules and store, many rows in one transaction: what is measured is not how
-// it got there.
+// seed fills a database through Sheaf's own rules and store, with many rows in one transaction. Filling is not
+// measured.
 func seed(o store.Options, n size) ([]owner, error) {
 	ctx := context.Background()
 	if err := store.Migrate(ctx, o); err != nil {

@@ -59,8 +59,9 @@ func (b *bench) sheafOnPostgres() (c *contender, err error) {
 	return b.onPostgres, nil
 }
 
-// standard fills a database and serves it. Each workspace of the requests has a paused webhook, so that every write
-// adds an event and a delivery, which is held and not sent; those of the deliveries have none yet.
+// standard fills a database and serves it. Each workspace of the requests has a paused webhook, so that every
+// write adds an event and a delivery, which is held and not sent. The workspaces of the deliveries have no
+// webhook yet.
 func (b *bench) standard(name string, o store.Options, data string, more ...string) (*contender, error) {
 	owners, err := seed(o, standard)
 	if err != nil {
@@ -92,7 +93,7 @@ func pauseWebhooks(p *process, owners []owner) error {
 	return nil
 }
 
-// call makes one request of the API, again while it stalls, and decodes its answer, unless out is nil.
+// call makes one request to the API, repeats it while it stalls, and decodes the answer, unless out is nil.
 func (p *process) call(o owner, method, path, body string, out any) error {
 	return persist(func() error { return p.callOnce(o, method, path, body, out) })
 }
@@ -182,7 +183,7 @@ func (b *bench) seedPeer(kept string) error {
 	return nil
 }
 
-// subject is whom a token of the peer stands for.
+// subject returns the user of a token of the peer.
 func subject(token string) string {
 	parts := strings.Split(token, ".")
 	text, _ := base64.RawURLEncoding.DecodeString(parts[1])

@@ -123,7 +123,7 @@ func (t *rawTable) client(jobs chan<- chan error, end <-chan struct{}) {
 	}
 }
 
-// commit inserts for everybody who waits, in one transaction, and then tells them.
+// commit makes the inserts of all waiting clients in one transaction, and then wakes them.
 func (t *rawTable) commit(first chan error, jobs <-chan chan error) (int, error) {
 	waiting := []chan error{first}
 	err := t.exec("BEGIN IMMEDIATE")

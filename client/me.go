@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Identity is who the client's key stands for.
+// Identity is the user and the workspace of the client's key.
 type Identity struct {
 	Received
 	Key  Key `json:"key"`
@@ -21,22 +21,22 @@ type Identity struct {
 		Personal bool   `json:"personal"`
 	} `json:"workspace"`
 	Plan string `json:"plan"`
-	// RateLimit is how many requests a minute may have, how many are left, and after how many
-	// seconds one more is.
+	// RateLimit has the number of requests allowed in a minute, the number that is left, and the
+	// seconds until one more is admitted.
 	RateLimit struct {
 		Limit     int `json:"limit"`
 		Remaining int `json:"remaining"`
 		Reset     int `json:"reset"`
 	} `json:"rate_limit"`
-	// Storage is how many bytes the workspace stores, and how many it may; nil where nothing bounds
-	// it.
+	// Storage has the number of bytes that the workspace stores, and the largest number that it may
+	// store; nil: there is no limit.
 	Storage struct {
 		Used  int64  `json:"used"`
 		Quota *int64 `json:"quota"`
 	} `json:"storage"`
 }
 
-// Me returns who the key stands for: the call to test a connection with.
+// Me returns the Identity of the key. Use it to test a connection.
 func (c *Client) Me(ctx context.Context, opts ...Option) (Identity, error) {
 	return send[Identity](ctx, c, request{method: http.MethodGet, path: "/api/v1/me"}, opts)
 }

@@ -25,7 +25,7 @@ type Medium struct {
 	CreatedAt   time.Time `json:"created_at"`
 }
 
-// NewMedium is what is said of a file that is uploaded.
+// NewMedium describes a file to upload.
 type NewMedium struct {
 	Filename   string
 	DocumentID string // empty: it belongs to none

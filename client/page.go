@@ -13,7 +13,7 @@ import (
 // documents in no project or at the top level.
 const None = "null"
 
-// Paging is which part of a list is asked for, and in which order.
+// Paging selects the part of a list, and its order.
 type Paging struct {
 	// Limit is the size of a page, 1 to 100; 0 leaves it to the server (50). All reads pages of
 	// this size, and 0 is 100 there.

@@ -151,16 +151,16 @@ func (s Releases) content(ctx context.Context, id, document string, query url.Va
 	return string(res.body), nil
 }
 
-// ReleasedMedium is what a release keeps of a medium beside its bytes.
+// ReleasedMedium has what a release keeps of a medium, except its bytes.
 type ReleasedMedium struct {
 	Filename string
 	SHA256   string // in hexadecimal digits
 }
 
-// Medium returns the name and the hash of a medium that a text of the release names. It exists also if the
-// medium itself was deleted since.
+// Medium returns the name and the hash of a medium that a text of the release names. They exist even if
+// the medium itself was deleted since.
 func (s Releases) Medium(ctx context.Context, id, medium string, opts ...Option) (ReleasedMedium, error) {
-	first := func(r *request) { r.header.Set("Range", "bytes=0-0") } // the headers say it, and no medium is empty
+	first := func(r *request) { r.header.Set("Range", "bytes=0-0") } // the headers have both, and no medium is empty
 	res, err := s.c.do(ctx, request{method: http.MethodGet, path: releasedMediumPath(id, medium)}, append(opts[:len(opts):len(opts)], first))
 	if err != nil {
 		return ReleasedMedium{}, err

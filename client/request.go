@@ -23,7 +23,7 @@ type request struct {
 	unkeyed      bool // a POST that takes no Idempotency-Key, so that repeating it has another effect
 }
 
-// Received is what comes with a record beside its fields.
+// Received is part of each record: its ETag, and the JSON as the server sent it.
 type Received struct {
 	// ETag is what [IfMatch] and [IfNoneMatch] take. Records in lists have none.
 	ETag string `json:"-"`

@@ -21,7 +21,8 @@ import (
 // A connection that says nothing for too long is cut, since what is in between may have died, or
 // hold back what it should pass on; then the log is read up to its end before the next one.
 
-// silence is how long a stream may say nothing: the server shows every 15 seconds that it lives.
+// silence is the time without data after which a stream counts as broken: the server sends a sign of life
+// every 15 seconds.
 const silence = 45 * time.Second
 
 var (

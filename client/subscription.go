@@ -58,7 +58,7 @@ type SubscriptionChange struct {
 	Filter  Opt[Filter]            `json:"filter,omitzero"` // in place of the one before; null: none
 }
 
-// TestResult is what came of a test event.
+// TestResult is the result of a test event.
 type TestResult struct {
 	Received
 	EventID    string  `json:"event_id"`
@@ -132,8 +132,8 @@ type Backfill struct {
 	Delivered bool
 }
 
-// Backfill sends the events of a span of time that failed or are held, or all that the subscription wants,
-// and returns how many. It makes a request for each 10,000 events of the log.
+// Backfill sends the events of a span of time whose deliveries failed or are held, or all events that the
+// subscription wants, and returns their number. It makes a request for each 10,000 events of the log.
 func (s Subscriptions) Backfill(ctx context.Context, id string, in Backfill, opts ...Option) (queued int, err error) {
 	body := map[string]any{"since": in.Since.UTC().Format(timeFormat), "delivered": in.Delivered}
 	if !in.Until.IsZero() {
@@ -154,8 +154,8 @@ func (s Subscriptions) Backfill(ctx context.Context, id string, in Backfill, opt
 	}
 }
 
-// Recover sends failed and held deliveries of events since then again, and returns how many there
-// are.
+// Recover sends the failed and held deliveries of events since that time again, and returns their
+// number.
 func (s Subscriptions) Recover(ctx context.Context, id string, since time.Time, opts ...Option) (queued int, err error) {
 	out, err := send[struct{ Queued int }](ctx, s.c, request{method: http.MethodPost, path: subscriptionsPath + "/" + escape(id) + "/recover",
 		body: map[string]any{"since": since.UTC().Format(timeFormat)}}, opts)

@@ -1,11 +1,11 @@
-// Command peer is PocketBase as its users build it, with the collections that mean what Sheaf's projects and documents
-// do: an owner, a rule that shows each owner their own records alone, and a token for each owner.
+// Command peer is PocketBase as its users build it, with collections that correspond to Sheaf's projects and
+// documents: an owner, a rule that shows each owner only their own records, and a token for each owner.
 //
 //	peer seed --dir DIR --dev=false OWNERS PROJECTS DOCUMENTS   makes and fills the collections, lists them in owners.json
 //	peer texts --dir DIR --dev=false                            makes one owner with a document for each line of standard input
 //	peer serve --dir DIR --dev=false --http ADDR                serves them
 //
-// PEER_STATS names an address where it tells how many bytes it has allocated.
+// PEER_STATS is an address at which it serves the number of bytes that it has allocated.
 package main
 
 import (

@@ -66,5 +66,5 @@ func TestServe_MailThatCannotBeSent(t *testing.T) {
 	post := smtptest.Start(t, smtptest.Config{})
 	post.Away(true)
 	s := start(t, "--data", data, "--smtp-url", "smtp://127.0.0.1:"+post.Port+"?from=sheaf@example.com")
-	s.stderr.wait(t, `(the server of mail cannot be used: look at --smtp-url)`, s.ended)
+	s.stderr.wait(t, `(the mail server cannot be used: check --smtp-url)`, s.ended)
 }

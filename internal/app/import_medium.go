@@ -102,7 +102,7 @@ func (r ImportRecord) medium(open func() io.Reader) (sheaf.Medium, error) {
 	return m, describe(&m, open)
 }
 
-// medium returns the medium without what its bytes say.
+// medium returns the medium without the fields that are read from its bytes.
 func (in *ImportMedium) medium(id sheaf.MediumID, created *time.Time) sheaf.Medium {
 	m := sheaf.Medium{ID: id, Filename: sheaf.Untitled, Bytes: in.Bytes, SHA256: in.SHA256, DocumentID: in.DocumentID.Pointer(), Revision: 1}
 	if in.Filename.Given() {
@@ -216,7 +216,7 @@ func (im *importing) acceptMedium(reader *store.Reader, r ImportRecord) error {
 // deleted after the export, and no release has it, it returns nil.
 func (o Operator) ExportedBytes(ctx context.Context, id sheaf.WorkspaceID, m sheaf.Medium) (media.Content, error) {
 	if o.app.media == nil {
-		return nil, errors.New("there are media, and nobody said where their bytes are: name the bucket with --media-url, as for the server, or leave them out with --without-media")
+		return nil, errors.New("there are media, but no place for their bytes is set: name the bucket with --media-url, as for the server, or leave them out with --without-media")
 	}
 	key := mediumKey(id, m)
 	content, err := o.app.media.Open(ctx, key)

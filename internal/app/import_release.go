@@ -11,9 +11,9 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// A release is imported as several records: the release, its documents, its media, and its end. They may be in
-// different transactions. Until the end is imported, nobody sees the release. Each of these transactions
-// extends the time after which the sweep removes an unfinished release.
+// A release is imported as several records: the release, its documents, its media, and its end. The records
+// may be imported in different transactions. Until the end is imported, nobody sees the release. Each of these
+// transactions extends the time after which the sweep removes an unfinished release.
 
 // exportRelease calls each for a release, its documents in reading order, its media and its end. A text comes
 // only with the first document of the workspace's releases that has it.
@@ -107,8 +107,8 @@ type importedRelease struct {
 	skipped bool // the workspace has it
 }
 
-// currentRelease returns the release that the record is a part of. Its own record is an earlier one, possibly of
-// an earlier import that was interrupted.
+// currentRelease returns the release that the record is a part of. The record of the release itself came
+// earlier, possibly in an earlier import that was interrupted.
 func (im *importing) currentRelease(r *store.Reader, id sheaf.ReleaseID) (*importedRelease, error) {
 	if im.release != nil && im.release.ID == id {
 		return im.release, nil
@@ -124,7 +124,8 @@ func (im *importing) currentRelease(r *store.Reader, id sheaf.ReleaseID) (*impor
 	return im.release, nil
 }
 
-// acceptRelease accepts the beginning of a release. One whose import was interrupted goes on.
+// acceptRelease accepts the beginning of a release. If the import of the release was interrupted, it is
+// continued.
 func (im *importing) acceptRelease(r *store.Reader, record ImportRecord) error {
 	id, in := sheaf.ReleaseID(record.ID), record.Release
 	im.release = nil

@@ -64,12 +64,13 @@ func mustMerge(r *store.Reader, ws sheaf.WorkspaceID, c *sheaf.ProposedChange) b
 	return err == nil && d.ContentSHA256 != c.Base.ContentSHA256
 }
 
-// errMerge is returned by planned if it is not the workspace's turn to merge texts.
+// errMerge is returned by planned if texts must be merged and the request has no turn for that yet.
 var errMerge = errors.New("there are texts to merge")
 
-// merging is read for an act that merges texts if `merges` is true, and else returns errMerge. Merging many long texts takes seconds, and much memory.
-// So one request of a workspace merges at a time, and two of all. Without a turn in time, merging returns
-// Unavailable. What needs no merge does not wait.
+// merging calls act in a read. It first passes `merges` = false: then act must return errMerge instead of
+// merging texts. If it does, merging waits for a turn and calls act with true. Merging many long texts takes
+// seconds and much memory, so at most one request of a workspace, and two of all workspaces, merge at a time.
+// If no turn comes in time, merging returns Unavailable.
 func merging[T any](ctx context.Context, a *App, c Caller, needs need, act func(r *store.Reader, merges bool) (T, error)) (out T, err error) {
 	out, err = read(ctx, a, c, needs, func(r *store.Reader) (T, error) { return act(r, false) })
 	if !errors.Is(err, errMerge) {
@@ -83,7 +84,7 @@ func merging[T any](ctx context.Context, a *App, c Caller, needs need, act func(
 	return read(ctx, a, c, needs, func(r *store.Reader) (T, error) { return act(r, true) })
 }
 
-// mergeTurns are the turns of merging.
+// mergeTurns limits how many requests merge texts at a time, and how many wait.
 var mergeTurns = fair.Limits{Places: 2, Each: 1, Waiting: 32, AllWaiting: 128, Wait: turnWithin}
 
 // conflict adds a conflict of a change.

@@ -22,7 +22,7 @@ import (
 //
 // What was undone meanwhile needs no change.
 
-// beforeChange returns what a change will do, as far as it is known before.
+// beforeChange returns what a change will do, as far as that is known before it is made.
 func (w *work) beforeChange(c *sheaf.ProposedChange) (*sheaf.ProposalDone, error) {
 	done := &sheaf.ProposalDone{}
 	if c.Op != sheaf.ProposeEdit && c.Op != sheaf.ProposeMove {
@@ -292,8 +292,8 @@ func (u *undoing) editBack(i int, c *sheaf.ProposedChange) error {
 	return nil
 }
 
-// fieldsBack returns the change of the fields of a document that were changed, except the text and what has
-// the earlier value now.
+// fieldsBack returns a change that sets the fields that accepting changed to their earlier values. It
+// leaves out the text, and the fields that have the earlier value now.
 func fieldsBack(was, is, now *sheaf.ProposalBase) (back sheaf.DocumentChange) {
 	if was.Title != is.Title && was.Title != now.Title {
 		back.Title = sheaf.Some(was.Title)
@@ -313,7 +313,7 @@ func fieldsBack(was, is, now *sheaf.ProposalBase) (back sheaf.DocumentChange) {
 	return back
 }
 
-// metadataBack returns the entries that differ, as they were.
+// metadataBack returns the entries that differ, with their earlier values.
 func metadataBack(was, is sheaf.Metadata) (back []sheaf.MetadataEntry) {
 	now := map[string]string{}
 	for _, e := range is.Entries() {
@@ -333,9 +333,9 @@ func metadataBack(was, is sheaf.Metadata) (back []sheaf.MetadataEntry) {
 	return back
 }
 
-// textBack returns the text of a document without what accepting changed in it. That is the text before,
-// if it is kept with the proposal or as a version, and the version that accepting made is `kept` too.
-// Otherwise the proposed change is taken out of the present text.
+// textBack returns the text of a document without what accepting changed in it. If the version that
+// accepting made is `kept`, and the text before it is kept with the proposal or as a version, that is
+// the text before. Otherwise the proposed change is taken out of the present text.
 func (u *undoing) textBack(i int, c *sheaf.ProposedChange, d sheaf.Document, kept bool) (string, error) {
 	was := c.Done.Was.ContentSHA256
 	if kept && c.Base != nil && was == c.Base.ContentSHA256 {

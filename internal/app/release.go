@@ -12,23 +12,23 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// A release is made in one transaction, which others wait for. So what takes long is done before it:
-// the texts that no release of the workspace has yet are copied, a few at a time, and searched for
-// media. The transaction then writes a row for each document. If texts have changed meanwhile, these
-// are copied first, and it is tried again.
+// A release is made in one transaction, and other writes wait for it. So the slow work is done
+// before it: the texts that no release of the workspace has yet are copied, a few at a time, and
+// searched for media. The transaction then writes a row for each document. If texts have changed
+// meanwhile, these are copied first, and the transaction is tried again.
 
 const (
-	// Of the texts of a release, one transaction copies at most copiedTexts, and about copiedBytes.
+	// One transaction copies at most copiedTexts texts for a release, and about copiedBytes.
 	copiedTexts = 200
 	copiedBytes = 4 << 20
-	// copyRounds is how often texts that changed meanwhile are copied before a release is given up.
+	// After copyRounds rounds of copying texts that changed meanwhile, CreateRelease gives up.
 	copyRounds = 10
 	// fewTexts is the number of texts that the transaction which makes the release may copy itself, so
 	// that a project in which people write all the time can have a release.
 	fewTexts = 20
-	// copyWithin is how long copied texts wait for their release.
+	// copyWithin is how long copied texts are kept without a release.
 	copyWithin = 10 * time.Minute
-	// mostReleaseMedia is how often the texts of a release may name media.
+	// mostReleaseMedia is the largest number of times that the texts of a release may name media.
 	mostReleaseMedia = 50_000
 )
 
@@ -260,7 +260,7 @@ func (a *App) copySome(ctx context.Context, c Caller, sources []store.TextSource
 	})
 }
 
-// mediaOfSource returns the media that a text names, as far as they exist.
+// mediaOfSource returns the media that a text names and that exist.
 func mediaOfSource(r *store.Reader, ws sheaf.WorkspaceID, s store.TextSource) (ids []sheaf.MediumID, err error) {
 	text, _, err := r.SourceText(ws, s)
 	if err != nil {
@@ -332,8 +332,8 @@ func releaseNameTaken(project sheaf.ProjectID, name string) error {
 	return sheaf.Conflictf("project %s has a release named %q: choose another name", project, sheaf.Clip(name)).ForPerson("The project has a release of that name: choose another one.")
 }
 
-// createRelease makes the release in one transaction. If it would have to copy many texts, it returns
-// errTexts.
+// createRelease makes the release in one transaction. If it would have to copy more than fewTexts
+// texts, it returns errTexts.
 func (w *work) createRelease(project sheaf.ProjectID, in sheaf.ReleaseChange, at stage) (r sheaf.Release, err error) {
 	if err := mayRelease(&w.Reader, w.ws.ID, project, in.Name.Value); err != nil {
 		return r, err
@@ -398,7 +398,8 @@ func (w *work) mayShowRelease(project sheaf.ProjectID) error {
 	return w.mayPublish(needed...)
 }
 
-// countNotes counts the bytes of a release's notes, which replace those before.
+// countNotes counts the bytes of a release's new notes in the quota, in place of those of the previous
+// notes.
 func (w *work) countNotes(before, notes *string) error {
 	var grown int64
 	if notes != nil {
@@ -438,9 +439,9 @@ func (a *App) UpdateRelease(ctx context.Context, c Caller, id sheaf.ReleaseID, i
 	})
 }
 
-// DeleteRelease deletes a release. One that a share shows is a CONFLICT. Nobody can read the release
-// when DeleteRelease returns. Its texts and media are removed too; if that fails, the sweep removes
-// them.
+// DeleteRelease deletes a release. If a share names the release, it returns CONFLICT. When
+// DeleteRelease returns, the release can no longer be read. Its texts and media are removed too; if
+// that fails, the sweep removes them.
 func (a *App) DeleteRelease(ctx context.Context, c Caller, id sheaf.ReleaseID, match sheaf.Match) error {
 	c.deletes = true
 	err := do(ctx, a, c, scope(sheaf.ReleasesWrite), nil, func(w *work) error {
@@ -487,8 +488,8 @@ func (w *work) hideReleases(project sheaf.ProjectID) error {
 	return err
 }
 
-// emptyReleases removes the documents, texts and media of the workspace's deleted releases, and of those
-// whose import was given up, a part in each transaction.
+// emptyReleases removes the documents, texts and media of the workspace's deleted releases, and of
+// releases whose import was given up. Each transaction removes a part.
 func (a *App) emptyReleases(ctx context.Context, ws sheaf.WorkspaceID) error {
 	for {
 		type part struct {
@@ -533,8 +534,8 @@ func (w *work) removals(unused []sheaf.Medium) (out []*store.Removal, err error)
 	return out, nil
 }
 
-// FinishReleases removes what is left of deleted releases and of unfinished imports, and texts that were
-// copied for releases that were not made.
+// FinishReleases removes what is left of deleted releases and of imports that were given up, and texts
+// that were copied for releases that were not made.
 func (o Operator) FinishReleases(ctx context.Context) error {
 	found, err := readUnasked(ctx, o.app, func(r *store.Reader) ([]sheaf.WorkspaceID, error) {
 		return r.UnfinishedReleases(o.app.now(), settleBatch)

@@ -25,12 +25,12 @@ type SharedPages struct {
 	More  bool // the share has more pages
 }
 
-// SharedPages returns the first `most` pages of a share, or NotFound if the shared record cannot be shown.
-// All of them are from one snapshot of the store. Documents have their descriptions if `described`. Of a share
-// of a release they are those of the release.
+// SharedPages returns the first `most` pages of a share, or NotFound if the shared record cannot be shown. All
+// of them are from one snapshot of the store. Documents have their descriptions if `described`. If the share
+// shows a release, the documents are those of the release.
 //
-// A project with more than sheaf.MaxTree documents has them without their tree, those that were changed
-// last first.
+// If a project has more than sheaf.MaxTree documents, they are listed without their tree, last changed
+// first.
 func (a *App) SharedPages(ctx context.Context, s sheaf.Shared, most int, described bool) (SharedPages, error) {
 	out, err := readShown(ctx, a, s, func(r *store.Reader) (SharedPages, error) {
 		l := pageList{r: r, ws: s.Workspace, most: most, described: described}
@@ -54,7 +54,8 @@ type pageList struct {
 	above  []int // indices of the pages above the next one, by level
 }
 
-// place is a page that is no document of a project, with the number of its documents.
+// place is the page of a folder, of a project, or of a document that is shared itself. A project has the
+// number of its documents.
 type place struct {
 	SharedPage
 	documents int64
@@ -114,7 +115,7 @@ func begun(description *string) string {
 	return string(text[:min(len(text), store.BriefText)])
 }
 
-// room is the number of folders and projects that may still be read: one more than may be listed.
+// room is the number of folders and projects that may still be read: one more than may still be listed.
 func (l *pageList) room() int { return l.most + 1 - len(l.places) }
 
 // folder reads the folders and projects in a folder, whose pages are at `level`: first the folders, each
@@ -166,7 +167,7 @@ func (l *pageList) fill() error {
 	return nil
 }
 
-// add lists a page. The pages above it have changed as late as it has.
+// add lists a page. If the page changed later than a page above it, that page gets the later time.
 func (l *pageList) add(p SharedPage) {
 	if len(l.out.Pages) >= l.most {
 		l.out.More = true
@@ -229,7 +230,7 @@ func inTree(project place, tree []sheaf.TreeEntry, descriptions map[sheaf.Docume
 	return out
 }
 
-// released is documents for a share of a release of the project.
+// released returns what documents returns, if the share shows a release of the project.
 func (l *pageList) released(project place) (map[string][]SharedPage, error) {
 	tree, err := l.r.ReleaseTree(l.ws, *l.release)
 	if err != nil {
@@ -242,7 +243,7 @@ func (l *pageList) released(project place) (map[string][]SharedPage, error) {
 	return map[string][]SharedPage{project.ID: inTree(project, tree, descriptions)}, err
 }
 
-// recent returns the documents of a large project: one more than may be listed at most.
+// recent returns the documents of a large project: at most one more than may still be listed.
 func (l *pageList) recent(p place) ([]SharedPage, error) {
 	found, err := l.r.RecentDocuments(l.ws, sheaf.ProjectID(p.ID), l.most+1-len(l.out.Pages))
 	out := make([]SharedPage, 0, len(found))

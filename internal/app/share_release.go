@@ -52,8 +52,8 @@ type SharedReleases struct {
 	// may also switch to the documents as they are now.
 	Offered []sheaf.Release
 	Present bool
-	// Has has the numbers of the releases with the document of the page, and InPresent says whether the
-	// project has it now.
+	// Has contains the numbers of the releases that have the document of the page. InPresent means that
+	// the project has the document now.
 	Has       map[int64]bool
 	InPresent bool
 }
@@ -112,7 +112,7 @@ func (d *SharedDocument) readReleased(r *store.Reader, ws sheaf.WorkspaceID, rel
 	return err
 }
 
-// releasedOf returns which of the documents the release has.
+// releasedOf returns those of the documents that the release has.
 func releasedOf(r *store.Reader, ws sheaf.WorkspaceID, release sheaf.Release, ids []sheaf.DocumentID) (map[sheaf.DocumentID]bool, error) {
 	has := map[sheaf.DocumentID]bool{}
 	for _, id := range ids {
@@ -128,8 +128,8 @@ func releasedOf(r *store.Reader, ws sheaf.WorkspaceID, release sheaf.Release, id
 }
 
 const (
-	// searchedBytes is how much text of a release one search reads. Of further documents it looks at
-	// the titles alone.
+	// searchedBytes is how much text of a release one search reads. Of the remaining documents it
+	// searches only the titles.
 	searchedBytes = 16 << 20
 	// searchedAtOnce is the number of documents whose texts are in memory at a time.
 	searchedAtOnce = 20

@@ -20,8 +20,8 @@
 //	{"kind":"subscription","id":…}    without its secret
 //	{"kind":"end","records":8}        without it the file is torn
 //
-// docs/import-export.md describes it for others who write one. Whether a record may be added is
-// decided by app alone.
+// docs/import-export.md describes the file for authors of other programs. Only app decides
+// whether a record may be added.
 package archive
 
 import "sheaf.dev/internal/app"
@@ -51,5 +51,5 @@ const (
 	kindEnd           = "end"
 )
 
-// Count is how many records of each noun there are.
+// Count is the number of records of each noun.
 type Count = app.ImportCount

@@ -13,28 +13,28 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Import adds what a file holds to a workspace. Check comes first; where it found nothing, Run.
+// Import adds the records of a file to a workspace. Call Check first and, if it returns no error, Run.
 type Import struct {
 	File      string
 	Workspace sheaf.WorkspaceID
-	// FromLine is where to begin: what is before it is imported already. The first line is 1.
+	// FromLine is the first line to import: the lines before it are imported already. Lines count from 1.
 	FromLine int
 	DryRun   bool
 	// WithoutMedia skips the media of the file.
 	WithoutMedia bool
 	Now          func() time.Time
-	// Rest is called between two transactions with how long the last one took; nil does not rest.
+	// Rest is called between two transactions, with the duration of the last one. nil: there is no pause.
 	Rest func(ctx context.Context, held time.Duration)
-	// Progress is called with the last line that is imported; nil tells nobody.
+	// Progress is called with the last line that is imported. nil: progress is not reported.
 	Progress func(line int)
 
-	// Lines is how many the file has, HasSubscriptions, HasMedia and HasShares whether it has any to import:
-	// Check finds out.
+	// Check sets these fields: the number of lines of the file, and whether it has subscriptions, media and
+	// shares to import.
 	Lines            int
 	HasSubscriptions bool
 	HasMedia         bool
 	HasShares        bool
-	// What Run has done, also when it failed: Reached is the last line that is imported.
+	// Run sets these fields, even if it fails. Reached is the last line that is imported.
 	Reached int
 	Done    app.Imported
 	Headers map[sheaf.SubscriptionID][]string // the names of a subscription's headers, by its id in the file
@@ -110,7 +110,7 @@ func hasBytes(l *line) bool {
 	return l.record.Medium != nil || l.record.ReleasedMedium != nil && l.record.ReleasedMedium.WithBytes
 }
 
-// sameCount compares what the last line says with what was there.
+// sameCount returns an error if the number of records that the last line gives is wrong.
 func sameCount(says sheaf.Opt[int64], has int64) error {
 	if says.Given() && says.Value != has {
 		return fmt.Errorf("says that there are %d records before it, but there are %d: lines were lost or added, export it again", says.Value, has)
@@ -118,8 +118,8 @@ func sameCount(says sheaf.Opt[int64], has int64) error {
 	return nil
 }
 
-// each calls fn for every line behind the first, which must be a head, and returns how many lines
-// there are.
+// each calls fn for every line after the first one, which must be a head, and returns the number
+// of lines.
 func (im *Import) each(fn func(number int, line line) error) (int, error) {
 	in, err := os.Open(im.File)
 	if err != nil {
@@ -167,8 +167,8 @@ func (im *Import) line(r *lineReader, text []byte, fn func(int, line) error) err
 	return fn(number, line)
 }
 
-// lineFault is an error that names its line. It hides what it wraps, whose text alone would be
-// shown.
+// lineFault is an error that names its line. It does not unwrap, because then only the text of
+// the inner error would be shown.
 type lineFault struct {
 	number int
 	err    error
@@ -178,7 +178,7 @@ func (e *lineFault) Error() string {
 	return fmt.Sprintf("line %d: %s", e.number, sheaf.OperatorText(e.err))
 }
 
-// atLine says in which line an error was found.
+// atLine adds the number of the line to an error.
 func atLine(number int, err error) error {
 	var fault *lineFault
 	if errors.As(err, &fault) || ofNoLine(err) || errors.Is(err, errStopped) {
@@ -187,7 +187,7 @@ func atLine(number int, err error) error {
 	return &lineFault{number, err}
 }
 
-// ofNoLine reports whether an error is of the store or the workspace.
+// ofNoLine reports whether an error is about the store or the workspace, and not about a line.
 func ofNoLine(err error) bool {
 	kind := sheaf.KindOf(err)
 	return kind == sheaf.Unavailable || kind == sheaf.NotFound
@@ -196,8 +196,8 @@ func ofNoLine(err error) bool {
 // errStopped is how an interrupt ends an import.
 var errStopped = errors.New("interrupted")
 
-// Run imports, up to app.MaxImport records in a transaction, until ctx ends: what was committed
-// stays.
+// Run imports up to app.MaxImport records per transaction. If ctx ends, it stops; committed
+// transactions stay.
 func (im *Import) Run(ctx context.Context, op app.Operator) error {
 	im.op = op
 	if im.DryRun {
@@ -255,8 +255,8 @@ func (im *Import) batches(ctx context.Context) error {
 	return err
 }
 
-// medium imports a medium by itself, when all before it is. It is imported with its own line: those of
-// its bytes, which follow, are passed over.
+// medium imports a medium in a transaction of its own, after all earlier records. The medium's own
+// line imports it; the lines with its bytes, which follow, are skipped.
 func (im *Import) medium(ctx context.Context, b *batch, number int, line line, source *mediumSource) error {
 	if len(b.records) > 0 {
 		if err := im.flush(ctx, b); err != nil {
@@ -363,7 +363,7 @@ func (im *Import) importOne(ctx context.Context, records []app.ImportRecord) (ap
 	return im.op.Import(ctx, im.Workspace, records)
 }
 
-// refused says which line of a batch was refused.
+// refused returns the error with the number of the refused line of a batch.
 func (im *Import) refused(b *batch, err error) error {
 	var record *app.RecordError
 	if errors.As(err, &record) {

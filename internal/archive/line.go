@@ -14,7 +14,7 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// MaxLine is more than any record needs, every byte of its text escaped.
+// MaxLine is more than any record needs, even if every byte of its text is escaped.
 const MaxLine = 6*sheaf.MaxContent + 64<<10
 
 // line is one line of an export.
@@ -58,7 +58,7 @@ func (l *lineReader) next() ([]byte, error) {
 	return bytes.TrimSuffix(line, []byte("\n")), nil
 }
 
-// kindFields are the fields that a line of each kind may have beside "kind".
+// kindFields are the fields that a line of each kind may have in addition to "kind".
 var kindFields = map[string][]string{
 	kindHead:   {"form"},
 	kindFolder: {"id", "name", "entity_type", "parent_id", "color", "sort_order", "external_id", "created_at", "updated_at"},
@@ -86,8 +86,8 @@ var kindFields = map[string][]string{
 	kindEnd:          {"records"},
 }
 
-// parseLine reads one line. Its error is for a person, and begins as one that follows the line's
-// number does.
+// parseLine reads one line. Its error is for a person, and its text continues a sentence that
+// begins with the number of the line.
 func parseLine(text []byte) (line, error) {
 	if len(bytes.Trim(text, " \t\r")) == 0 {
 		return line{}, errors.New("is empty: every line is one JSON object")
@@ -107,7 +107,7 @@ func parseLine(text []byte) (line, error) {
 	return out, lineError(f.Err())
 }
 
-// lineError words an error of the reader of JSON, which speaks of a body.
+// lineError rewords an error of the reader of JSON, which names a body and not a line.
 func lineError(err error) error {
 	var field *strict.FieldError
 	if !errors.As(err, &field) {

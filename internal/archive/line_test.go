@@ -10,8 +10,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Whatever a line is, it is refused with a text for a person, or is a record that an export would
-// write so that it reads as the same.
+// Any line is either refused with an error for a person, or read as a record. An export of that
+// record gives a line that reads as the same record.
 func FuzzParseLine(f *testing.F) {
 	const id = "0198c0de-0000-7000-8000-000000000001"
 	for _, line := range []string{`{"kind":"sheaf_export","form":1}`, `{"kind":"end","records":3}`, `{"kind":"folder","id":"` + id + `","name":"x","entity_type":"project","parent_id":"` + id + `"}`,

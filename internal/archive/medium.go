@@ -15,13 +15,13 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// The bytes of a medium stand in lines behind its own, so that the file stays one of lines that are not
-// longer than any other, and nobody holds more of it than a line.
+// The bytes of a medium are in lines after its own line. So no line is longer than the others may be,
+// and a reader holds at most one line in memory.
 
-// lineBytes is how many bytes of a medium a line has; the last one may have fewer.
+// lineBytes is the number of bytes of a medium in one line; the last line may have fewer.
 const lineBytes = 1536 << 10
 
-// mediumFields are those of a medium. What its bytes are, they tell themselves.
+// mediumFields are the fields of a medium. They have no type, because the import reads it from the bytes.
 func mediumFields(m *sheaf.Medium) sheaf.RecordFunc {
 	return func(o *sheaf.Object) {
 		o.Text("id", string(m.ID))
@@ -113,7 +113,7 @@ func newMediumSource(path string) (*mediumSource, error) {
 	return &mediumSource{file: f, lines: newLineReader(f)}, nil
 }
 
-// from goes to where the bytes of a medium begin.
+// from seeks to the first byte of a medium.
 func (s *mediumSource) from(offset int64) io.Reader {
 	_, s.err = s.file.Seek(offset, io.SeekStart)
 	s.lines.r.Reset(s.file)
@@ -134,7 +134,7 @@ func (s *mediumSource) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next reads a line of bytes; another line is the end.
+// next reads a line of bytes. A line of another kind is the end of the medium.
 func (s *mediumSource) next() ([]byte, error) {
 	text, err := s.lines.next()
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// The line of a release is followed by a line for each of its documents, parents before what is below them, by
-// one for each of its media, and by its end. A text is only in the first of these documents that has it; later
-// ones have its hash. So a text that a hundred releases have is in the file once. In the same way the bytes of
-// a medium follow only if no earlier medium has them.
+// The line of a release is followed by a line for each of its documents, parents first, by a line for each of
+// its media, and by the line of its end. A text is in the line of the first document that has it; later
+// documents have its hash. So a text that a hundred releases have is in the file once. In the same way the
+// bytes of a medium follow only if no earlier medium has them.
 
 func releaseFields(r *sheaf.Release) sheaf.RecordFunc {
 	return func(o *sheaf.Object) {
@@ -59,7 +59,8 @@ func releasedFields(of sheaf.ReleaseID, d *sheaf.DocumentText, withText bool) sh
 	}
 }
 
-// releasedMediumFields are those of a medium of a release. If withBytes is set, lines with its bytes follow.
+// releasedMediumFields are the fields of a medium of a release. If withBytes is set, lines with its bytes
+// follow.
 func releasedMediumFields(of sheaf.ReleaseID, m *sheaf.Medium, withBytes bool) sheaf.RecordFunc {
 	return func(o *sheaf.Object) {
 		o.Text("release_id", string(of))

@@ -9,8 +9,8 @@ import (
 	"sheaf.dev/internal/strict"
 )
 
-// A document's line has its present text, and who made it so and when. Each past version is a line of
-// its own behind it, so that no line is longer than one text needs.
+// A document's line has its present text, and the author and the time of that version. Each past
+// version has a line of its own after it, so that no line has more than one text.
 
 // documentFields are those of a document with its present version.
 func documentFields(d *sheaf.Document, v *sheaf.VersionText) sheaf.RecordFunc {
@@ -55,8 +55,8 @@ func versionFields(of sheaf.DocumentID, v *sheaf.VersionText) sheaf.RecordFunc {
 	}
 }
 
-// readPresent reads what a document's line tells of its present version: nil where it is of a program
-// that knew none.
+// readPresent reads the present version from a document's line. It returns nil if an older program,
+// which had no versions, wrote the line.
 func readPresent(f *strict.Fields) *app.ImportVersion {
 	number := f.Int("version", 1, sheaf.MaxNumber)
 	v := app.ImportVersion{Number: number.Value, UserID: referenceTo[sheaf.UserID](f, "version_user_id").Pointer(),

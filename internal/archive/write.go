@@ -13,9 +13,9 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Write writes the workspace as of one moment, also beside a running server, and returns how many
-// records it has. The bytes of media are read after that moment, because they may take long: a medium
-// that somebody deletes meanwhile is left out. Without media there is none.
+// Write writes the workspace as of one moment, and returns the number of records. A server may run
+// meanwhile. The bytes of media are read after that moment, because this may take long: a medium that
+// is deleted meanwhile is left out. Without `withMedia`, all media are left out.
 func Write(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, out io.Writer, withMedia bool) (count Count, err error) {
 	behind, err := unnamed()
 	if err != nil {
@@ -118,7 +118,7 @@ func (w *writer) media(ctx context.Context, op app.Operator, id sheaf.WorkspaceI
 	})
 }
 
-// medium writes one medium, unless it is there no more.
+// medium writes one medium, unless it no longer exists.
 func (w *writer) medium(ctx context.Context, op app.Operator, id sheaf.WorkspaceID, m sheaf.Medium) error {
 	content, err := op.ExportedBytes(ctx, id, m)
 	if err != nil || content == nil {
@@ -153,7 +153,7 @@ func (w *writer) bytes(ctx context.Context, m sheaf.Medium, content io.Reader) e
 	}
 }
 
-// unnamed is a file that is gone when it is closed.
+// unnamed returns a temporary file that disappears when it is closed.
 func unnamed() (*os.File, error) {
 	f, err := os.CreateTemp("", "sheaf-export-*") // mode 0600
 	if err != nil {
@@ -230,7 +230,7 @@ func folderFields(f *sheaf.Folder) sheaf.RecordFunc {
 	}
 }
 
-// brandingFields has those of a branding, and whether it is the workspace's default one.
+// brandingFields are the fields of a branding, and whether it is the workspace's default one.
 func brandingFields(b *sheaf.Branding, standard bool) sheaf.RecordFunc {
 	return func(o *sheaf.Object) {
 		b.Fields(o)
@@ -257,7 +257,8 @@ func projectFields(p *sheaf.Project) sheaf.RecordFunc {
 	}
 }
 
-// shareFields leaves out how often it was seen, its address, and its password but for that it has one.
+// shareFields leaves out the views of a share, its address and its password. It has whether there is a
+// password.
 func shareFields(s *sheaf.Share) sheaf.RecordFunc {
 	return func(o *sheaf.Object) {
 		o.Text("id", string(s.ID))
@@ -274,7 +275,7 @@ func shareFields(s *sheaf.Share) sheaf.RecordFunc {
 	}
 }
 
-// subscriptionFields leaves out its state, and what only its key opens.
+// subscriptionFields leaves out the state of a subscription, and its encrypted secrets and headers.
 func subscriptionFields(s *sheaf.Subscription) sheaf.RecordFunc {
 	return func(o *sheaf.Object) {
 		events := make([]string, len(s.Events))

@@ -27,7 +27,7 @@ var following = []exemption{
 	{"conclude", "the bytes of a medium were written or removed between two transactions"},
 }
 
-// unasked are the ways to the store that ask nobody, since who uses them has no Caller.
+// unasked are the ways to the store that do not ask the gate, because their users have no Caller.
 var unasked = []exemption{
 	{"readUnasked", "finding out who somebody is, and the operator"},
 	{"readPart", "readUnasked, and the sessions that are known"},
@@ -177,8 +177,8 @@ func ofTransaction(e ast.Expr) bool {
 	return of == "tx" || of == "w" && !strings.Contains(types.ExprString(call.Fun), "w.ws.")
 }
 
-// holders returns a line for each declared type or variable, beside App and the Config that it is
-// made of, that holds a store: nobody looks where that is used.
+// holders returns a line for each declared type or variable that holds a store, except App and
+// the Config that it is made of: no check follows where such a store is used.
 func holders(d ast.Decl) []string {
 	var found []string
 	for _, spec := range d.(*ast.GenDecl).Specs {

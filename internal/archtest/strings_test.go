@@ -139,7 +139,7 @@ var (
 // shownAttributes are the attributes whose values people read or hear.
 var shownAttributes = []string{"aria-label", "title", "placeholder", "alt", "data-confirm", "data-drop-name"}
 
-// inline are the elements that are parts of a sentence. A link is one inside a paragraph.
+// inline are the elements that are parts of a sentence. A link is one if it is inside a paragraph.
 var inline = []string{"b", "bdi", "br", "code", "del", "em", "i", "ins", "kbd", "mark", "strong"}
 
 // stringsOfTemplate returns the texts and attributes of a template.
@@ -335,7 +335,7 @@ func stringsOfGo(source string) (out []string, err error) {
 	return out, nil
 }
 
-// Some strings were once words that nobody says. They stay as people say them.
+// Some strings once had words that people do not use. They keep the usual words.
 func TestStrings_AreWhatPeopleSay(t *testing.T) {
 	list, err := os.ReadFile(stringList)
 	if err != nil {

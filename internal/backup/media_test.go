@@ -308,7 +308,8 @@ func TestRestore_KeepsNoMediumOfADamagedFile(t *testing.T) {
 	}
 }
 
-// D104: when the rows cannot be restored, the media go again, but for those that were there before.
+// D104: if the rows cannot be restored, the restored media are removed again, except those that were there
+// before.
 func TestRestore_TakesItsMediaBack(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)

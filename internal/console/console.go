@@ -70,8 +70,8 @@ type Config struct {
 	AdmitReading func(ctx context.Context, name string, now time.Time) time.Duration
 	// Mails reports whether a mail server is set up, so that people who are asked to approve get a mail.
 	Mails bool
-	// Render renders the documents' texts as HTML. If it is nil, New uses one that shows pictures
-	// of no other host.
+	// Render renders the documents' texts as HTML. If it is nil, New uses one that shows no pictures
+	// from other hosts.
 	Render *render.Renderer
 	// ImageHosts are the hosts from which Render shows pictures.
 	ImageHosts []string

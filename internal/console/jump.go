@@ -138,7 +138,7 @@ func (v *visit) jumpToNames(p *jumpPage) error {
 	return nil
 }
 
-// mostRounds is the number of pages of hits that are searched for mostFound to show.
+// readHits reads at most mostRounds pages of hits to find mostFound that it may return.
 const mostRounds = 4
 
 // readHits returns the first hits whose words a reader sees. A hit in the address of a link, or in a

@@ -52,7 +52,7 @@ func (v *visit) releasesOf(id sheaf.ProjectID) ([]sheaf.Release, error) {
 type releaseForm struct {
 	ID        sheaf.ReleaseID // empty for a new release
 	Project   sheaf.ProjectID
-	Documents int64 // how many the project has
+	Documents int64 // number of the project's documents
 	Name      string
 	Notes     string
 	basis
@@ -94,7 +94,7 @@ func (c *Console) createRelease(v *visit) error {
 	return v.done(v.at("releases", string(r.ID)))
 }
 
-// ofName returns the refusal of a name that another release has as one about the field of the name. It
+// ofName marks the CONFLICT about a name that another release has as an error of the field "name". It
 // returns any other error unchanged.
 func ofName(err error) error {
 	var refusal *sheaf.Error
@@ -299,8 +299,8 @@ func (c *Console) compareReleases(v *visit) error {
 	return v.showWithTree(http.StatusOK, "release-compare", string(d.ID), p)
 }
 
-// choose sets the two states of the comparison, the earlier one first. It returns NotFound for what is
-// not a release of the project.
+// choose sets the two states of the comparison, the earlier one first. It returns NotFound for an id
+// that is not that of a release of the project.
 func (p *releaseComparison) choose(a, b string) error {
 	var chosen []sheaf.Release
 	for _, asked := range []string{a, b} {

@@ -98,8 +98,8 @@ func (p *releasedPage) setPlace(tree []sheaf.TreeEntry) {
 	}
 }
 
-// renderReleased is renderText for a text of a release. A link leads to the document in the release, if
-// that has it. Media are those of the release.
+// renderReleased renders a text of a release, as renderText does. A link leads to the document in the
+// release, if the release has it. Media are those of the release.
 func (v *visit) renderReleased(r sheaf.Release, d sheaf.DocumentText, tree []sheaf.TreeEntry) (template.HTML, string, error) {
 	has := make(map[string]bool, len(tree))
 	for i := range tree {

@@ -77,7 +77,7 @@ var requests = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 const atOnce = 16 << 10
 
 // encode writes the request into b. If the whole is larger than atOnce, it leaves the body out and
-// returns it as rest. An invalid header is errInvalidHeader.
+// returns it as rest. If a header is invalid, encode returns errInvalidHeader.
 func (c *Client) encode(b *bytes.Buffer, to target, r Request) (rest []byte, err error) {
 	for name, values := range r.Header {
 		for _, v := range values {

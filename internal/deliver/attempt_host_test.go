@@ -61,7 +61,8 @@ func (c *slowConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// A burst of deliveries to a quick host shares the connections that are enough: each beyond them would be a handshake.
+// A burst of deliveries to a fast host shares as few connections as are enough: each further one would cost
+// a handshake.
 func TestHost_ABurstSharesConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		results, conns, _ := burst(t, 4000, 5*time.Millisecond)
@@ -102,8 +103,8 @@ func TestHost_NobodyWaitsForSlowOnes(t *testing.T) {
 	})
 }
 
-// Of those that wait for a host that is not quick enough for all of them, as many as it is too slow for have connections
-// of their own.
+// If a host is too slow for all attempts that wait for it, those that would wait too long get connections of
+// their own.
 func TestHost_AsManyWaitAsAreServedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		results, conns, last := burst(t, 4000, 20*time.Millisecond)

@@ -242,9 +242,9 @@ func (s *service) recorded(ids []sheaf.SubscriptionID, want int) {
 	}
 }
 
-// BenchmarkDeliveries sends a backlog: events that are committed before, for
-// some subscriptions to one host. An operation is a delivery, from its claim to
-// its recorded attempt; limit is the bare client's rate beside it.
+// BenchmarkDeliveries sends a backlog: events that were committed earlier, for some subscriptions
+// to one host. An operation is a delivery, from its claim to its recorded attempt; limit is the
+// rate of the bare client, for comparison.
 func BenchmarkDeliveries(b *testing.B) {
 	for _, subscriptions := range []int{1, 4, 16} {
 		b.Run(fmt.Sprintf("subscriptions=%d", subscriptions), func(b *testing.B) {
@@ -289,8 +289,8 @@ func processTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkArrival commits events one by one, 100 in a second, and measures
-// from the commit to the arrival; bare is a POST's own way.
+// BenchmarkArrival commits events one by one, 100 in a second, and measures the time from the
+// commit to the arrival; bare is the time of a POST alone.
 func BenchmarkArrival(b *testing.B) {
 	benchEngines(b, func(s *service) {
 		s.subscribe(1, "")
@@ -332,7 +332,7 @@ func BenchmarkArrival(b *testing.B) {
 	})
 }
 
-// bareArrival is the median way of a bare POST, 100 in a second.
+// bareArrival returns the median time of a bare POST, at 100 in a second.
 func (s *service) bareArrival() time.Duration {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.sink.roots}}}
 	defer client.CloseIdleConnections()

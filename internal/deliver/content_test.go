@@ -67,8 +67,8 @@ func only(t *testing.T, s *store.Store, ws sheaf.WorkspaceID, id sheaf.Subscript
 	return d
 }
 
-// PostgreSQL keeps no NUL in a text. An outcome with one would never be recorded, and its POST be repeated for ever: it
-// is recorded without what the endpoint sent.
+// PostgreSQL keeps no NUL in a text. An outcome with a NUL could never be recorded, and its POST would be
+// repeated for ever. So it is recorded without the endpoint's answer.
 func TestRecord_ContentThatTheStoreRejects(t *testing.T) {
 	t.Parallel()
 	s, ws, id := queue(t)

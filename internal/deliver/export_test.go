@@ -22,5 +22,5 @@ func (d *Deliverer) PollLanes(ctx context.Context) { d.pollLanes(ctx, d.everyLan
 // ClockOff reports whether the clock is doubted.
 func (d *Deliverer) ClockOff() bool { return d.clockOff.Load() }
 
-// KeepCounts makes scrapes keep a count from more than `lanes` lanes on.
+// KeepCounts makes scrapes reuse a count if there are more than `lanes` lanes.
 func (d *Deliverer) KeepCounts(lanes int64) { d.manyLanes = lanes }

@@ -16,8 +16,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// A lane that is full all the time gets its places one by one. Its retries come
-// all the same, though 200 first attempts wait before them.
+// A lane that is always full gets its places one by one. Its retries are sent all the same,
+// although 200 first attempts wait before them.
 func TestFair_RetriesDoNotStarveInAFullLane(t *testing.T) {
 	simulate(t, func(w *world) {
 		var bad sheaf.EventID
@@ -49,8 +49,8 @@ func TestFair_RetriesDoNotStarveInAFullLane(t *testing.T) {
 	})
 }
 
-// First attempts go before retries: a repaired endpoint's backlog of retries
-// does not hold up what is new.
+// First attempts go before retries: when an endpoint is repaired, its backlog of retries does not
+// delay new deliveries.
 func TestFair_FirstAttemptsGoBeforeRetries(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/a", always(500))

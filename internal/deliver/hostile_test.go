@@ -24,9 +24,9 @@ import (
 type want struct {
 	class  ErrorClass
 	status int
-	// slow ones last until the deadline, so they get a short one on real sockets. How far they have come by then is up to
-	// the machine: what they end with is decided on simulated time. The others end by themselves and get a deadline that
-	// no busy machine reaches.
+	// slow behaviours last until the deadline, so on real sockets they get a short one. How far they get by then
+	// depends on the machine, so their result is checked on simulated time. The others end by themselves, and get
+	// a deadline that no busy machine reaches.
 	slow bool
 	// text is part of the sentence.
 	text string
@@ -251,7 +251,7 @@ func TestAttempt_CancelEndsItAtOnce(t *testing.T) {
 	}
 }
 
-// A dial does not go on when its attempt has given up, or hung handshakes would pile up.
+// A dial ends when its attempt gives up. Otherwise hung handshakes would pile up.
 func TestAttempt_HungHandshakeEndsWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		started := time.Now()

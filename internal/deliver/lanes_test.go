@@ -33,9 +33,9 @@ func (l *lanes) fill(ids []sheaf.SubscriptionID) (given int) {
 	}
 }
 
-// Hung endpoints leave room for the next one: 500 of them at once, any number
-// once their requests have timed out a few times and the balance has come
-// about. It is where each lane holds as much as a newcomer would get.
+// Hung endpoints leave room for the next one. At first this holds for 500 of them; when their
+// requests have timed out a few times and the lanes are in balance, for any number. In balance
+// each lane holds as much as a new lane would get.
 func TestLanes_HungOnesLeaveRoom(t *testing.T) {
 	for _, hung := range []int{1, 16, 64, 100, 200, 500, 1000} {
 		l := newLanes(plenty)
@@ -69,8 +69,8 @@ func (l *lanes) quick(id sheaf.SubscriptionID) {
 	}
 }
 
-// A quick lane has more claimed than it sends, which goes on one by one; a slow
-// one, or one of large bodies, has not.
+// A fast lane claims more deliveries than it sends at a time, and sends them one by one. A slow
+// lane, or one with large bodies, does not.
 func TestLanes_QuickOnesAreClaimedAhead(t *testing.T) {
 	l := newLanes(plenty)
 	l.quick("a")
@@ -147,7 +147,7 @@ func TestLanes_AheadIsGivenBack(t *testing.T) {
 	}
 }
 
-// What a claim read of a subscription that changed meanwhile is not sent.
+// If a subscription changed after a claim read it, the claimed deliveries are not sent.
 func TestLanes_ChangedDuringAClaim(t *testing.T) {
 	l := newLanes(plenty)
 	l.markDue([]sheaf.SubscriptionID{"a"})
@@ -164,8 +164,7 @@ func TestLanes_ChangedDuringAClaim(t *testing.T) {
 	}
 }
 
-// end ends all requests of a lane, in which nothing waits then, and returns how
-// many they were.
+// end ends all requests of a lane, so that nothing waits in it, and returns their number.
 func (l *lanes) end(id sheaf.SubscriptionID) int {
 	n := l.at(id).inFlight
 	for range n {
@@ -216,7 +215,7 @@ func TestLanes_EmptyOnesAreForgotten(t *testing.T) {
 	}
 }
 
-// Of the places that a lane gets one by one, every fourth is a retry's.
+// If a lane gets its places one by one, every fourth place is for a retry.
 func TestLanes_RetriesHaveTheirShare(t *testing.T) {
 	for _, room := range []int{1, 2, 3, 5, LaneCap} {
 		l := newLanes(plenty)
@@ -283,8 +282,8 @@ func (q *queues) claimOne(a store.Lane, left *store.Budget, found *store.Claimed
 	}
 }
 
-// However many lanes hang with large bodies, what is claimed keeps within the
-// budget, claiming comes to an end, and bodies of others are claimed.
+// However many lanes hang with large bodies, the claimed bytes stay within the budget, claiming
+// ends, and the bodies of other lanes are claimed.
 func TestLanes_BodiesKeepWithinTheBytes(t *testing.T) {
 	for _, memory := range []int64{64 << 20, 256 << 20, 1 << 40} {
 		q := &queues{newLanes(BudgetFor(memory)), map[sheaf.SubscriptionID][]int64{}}
@@ -365,7 +364,7 @@ func TestLanes_FailingOnesHoldLittle(t *testing.T) {
 	}
 }
 
-// What has ended, or is given back, is counted out.
+// Requests that ended, and deliveries that were given back, are no longer counted.
 func TestLanes_BytesAreGivenBack(t *testing.T) {
 	q := &queues{newLanes(plenty), map[sheaf.SubscriptionID][]int64{}}
 	q.quick("a")

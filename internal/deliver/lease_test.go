@@ -91,8 +91,8 @@ func TestLease_LateResultIsDropped(t *testing.T) {
 	}
 }
 
-// A node dies with an attempt under way, and the subscription is turned off
-// before its lease has run out: the delivery is held, and recover sends it.
+// A node dies with an attempt under way, and the subscription is turned off before the lease
+// expires: the delivery is held, and recover sends it.
 func TestLease_ExpiredWhileInactiveIsHeld(t *testing.T) {
 	for _, alone := range []bool{true, false} {
 		simulate(t, func(w *world) {
@@ -114,8 +114,8 @@ func TestLease_ExpiredWhileInactiveIsHeld(t *testing.T) {
 	}
 }
 
-// What was asked for by hand is sent also when the node that had it died, and
-// the subscription is inactive.
+// An attempt that a person requested is made even if the node that had it died, and the
+// subscription is inactive.
 func TestLease_ExpiredByHandIsSent(t *testing.T) {
 	simulate(t, func(w *world) {
 		id := w.subscribe("/a")
@@ -146,8 +146,8 @@ func TestStop_LetsAttemptsEnd(t *testing.T) {
 	})
 }
 
-// Attempts that take longer than a stop may are cut off and given back; they do
-// not count as attempts, and the next start makes them at once.
+// Attempts that outlast the time for a stop are cut off and given back; they do not count as
+// attempts, and the next start makes them at once.
 func TestStop_GivesBackWhatDoesNotEnd(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.client = deliver.NewClient(deliver.ClientConfig{Timeout: time.Minute, DialContext: w.endpoint.dial, RootCAs: w.endpoint.roots})
@@ -175,7 +175,7 @@ func TestStop_GivesBackWhatDoesNotEnd(t *testing.T) {
 	})
 }
 
-// The subscription is turned off during the last wait: what is given back is
+// If the subscription is turned off during the last wait, the deliveries that are given back are
 // held.
 func TestStop_GivesBackInactiveAsHeld(t *testing.T) {
 	simulate(t, func(w *world) {

@@ -63,7 +63,7 @@ func TestMetrics_TellOfTheQueue(t *testing.T) {
 	})
 }
 
-// When nobody sends, the oldest that is due tells of it.
+// If no node sends, the age of the oldest due delivery shows it.
 func TestMetrics_TellHowFarBehindItIs(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/bad", always(500))
@@ -82,7 +82,7 @@ func TestMetrics_TellHowFarBehindItIs(t *testing.T) {
 }
 
 // With many webhooks, a scrape returns the last count for a while: scrapes must not cost more and more
-// while nothing happens. The age goes on.
+// while nothing happens. The age keeps growing.
 func TestMetrics_ManyLanesAreCountedSeldom(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/bad", always(500))

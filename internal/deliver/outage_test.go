@@ -42,8 +42,8 @@ func TestOutage_StoreClosedUnderTheSender(t *testing.T) {
 	})
 }
 
-// One outcome is not that of the delivery as it is: the others of its batch are
-// recorded, and it is tried again when its lease has run out.
+// One outcome does not fit the present state of its delivery. The other outcomes of the batch are
+// recorded, and the delivery is tried again when its lease has expired.
 func TestOutage_WrongOutcomeFailsAlone(t *testing.T) {
 	simulate(t, func(w *world) {
 		id := w.subscribe("/a")

@@ -61,7 +61,7 @@ func TestPolicy_WhatWaitsForARetryIsHeldByTheTenthFailure(t *testing.T) {
 	})
 }
 
-// All of them end in one moment: ten count, the rest is held and does not.
+// All deliveries fail at the same moment: ten of them count, and the rest is held and does not count.
 func TestPolicy_FailuresOfOneMomentCountToTen(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/a", always(500))
@@ -184,8 +184,8 @@ func TestPolicy_RecoverRunsTheWholeScheduleAgainAndCounts(t *testing.T) {
 	})
 }
 
-// What made a subscription fail is sent with what was held since: nothing of the outage stays behind. What
-// failed before it last succeeded is past, and stays.
+// Reactivating a subscription sends the deliveries whose failures deactivated it, and those that were
+// held since: everything of the outage. Deliveries that failed before the last success stay failed.
 func TestReactivate_SendsEverythingSinceItBeganToFail(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/a", always(500))
@@ -268,8 +268,8 @@ func TestInactive_WaitingAndNewOnesAreHeld(t *testing.T) {
 	})
 }
 
-// The last attempt under way fails while it is inactive, and it is active again
-// before anything else: the delivery must not be lost between the states.
+// The last attempt under way fails while the subscription is inactive, and the subscription is
+// activated right after that: the delivery must not be lost between the states.
 func TestInactive_OffAndOnDuringAnAttempt(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/a", slowly(5*time.Second, 500))

@@ -47,7 +47,7 @@ func TestRedeliver_BetweenAttemptsLeavesTheSchedule(t *testing.T) {
 	})
 }
 
-// The extra attempt goes on beyond the moment at which the next one was due.
+// The extra attempt is still under way when the next attempt becomes due.
 func TestRedeliver_OverrunsTheNextAttempt(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/a", func(h hit) int {
@@ -85,9 +85,9 @@ func TestRedeliver_WhenInactive(t *testing.T) {
 	}
 }
 
-// What waits for its next attempt is asked for by hand, and while that attempt
-// is due or under way the subscription turns inactive: it is held then, and not
-// left waiting where nobody would send it nor recover it.
+// A person requests an attempt of a delivery that waits for its next one. While the requested
+// attempt is due or under way, the subscription becomes inactive. The delivery is then held. If
+// it were left waiting, no node would send it, and no request could recover it.
 func TestRedeliver_TurnedInactiveMeanwhileIsHeld(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/a", func(h hit) int {
@@ -112,8 +112,8 @@ func TestRedeliver_TurnedInactiveMeanwhileIsHeld(t *testing.T) {
 	})
 }
 
-// A recover that comes while a failed delivery is being tried by hand takes it
-// along: it runs the whole schedule too.
+// If a client recovers while a requested attempt of a failed delivery is under way, that delivery
+// is recovered too: it runs the whole schedule.
 func TestRedeliver_RecoverMeanwhileIncludesIt(t *testing.T) {
 	for _, c := range []struct {
 		name string

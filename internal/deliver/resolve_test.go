@@ -17,7 +17,8 @@ import (
 	"sheaf.dev/internal/sheaftest"
 )
 
-// nameServer answers on loopback over UDP and TCP. What does not fit a packet it answers over TCP alone.
+// nameServer answers on loopback over UDP and TCP. An answer that does not fit into a packet is sent only
+// over TCP.
 type nameServer struct {
 	address string
 	names   map[string][]netip.Addr // with a dot at the end
@@ -194,8 +195,8 @@ func TestAttempt_NamesInsideAreToldAsNoNames(t *testing.T) {
 	}
 }
 
-// A name that was not asked for because this process had no file left says nothing about the endpoint: the attempt is
-// not counted.
+// If a name could not be looked up because this process was out of file descriptors, that says nothing about
+// the endpoint: the attempt is not counted.
 func TestAttempt_NoFileForALookUpIsNotTheEndpointsFailure(t *testing.T) {
 	t.Parallel()
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE} {

@@ -103,8 +103,8 @@ func TestSchedule_TimeoutIsAnAttempt(t *testing.T) {
 	})
 }
 
-// The stop is between attempts: what is due later is sent when it is due, what
-// was due meanwhile at once, and no attempt is made twice or forgotten.
+// The sender stops between attempts. After the next start, attempts that became due meanwhile are
+// made at once, and later ones when they are due. No attempt is made twice or forgotten.
 func TestSchedule_GoesOnAfterARestart(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -134,7 +134,7 @@ func TestSchedule_GoesOnAfterARestart(t *testing.T) {
 	}
 }
 
-// An event that nobody told the sender of is found by the poll.
+// The poll finds an event that was not announced to the sender.
 func TestSchedule_UnannouncedWorkIsFound(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.subscribe("/a")
@@ -146,7 +146,7 @@ func TestSchedule_UnannouncedWorkIsFound(t *testing.T) {
 	})
 }
 
-// Delays shorter than the poll: the end of an attempt itself tells of the next.
+// The delays are shorter than the poll's interval: the end of an attempt schedules the next one.
 func TestSchedule_ShortDelaysAreKept(t *testing.T) {
 	simulate(t, func(w *world) {
 		w.endpoint.on("/a", always(500))

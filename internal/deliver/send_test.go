@@ -106,8 +106,8 @@ func TestAttempt_ConnectionClosedWhileIdleIsReplaced(t *testing.T) {
 	})
 }
 
-// What comes on a connection that nobody uses, be it its end or an answer that nobody asked for, is noticed before the
-// next request is written to it.
+// If an idle connection is closed, or an answer arrives on it that no request asked for, this is noticed before
+// the next request is written to it.
 func TestAttempt_AConnectionThatIsNotSilentIsReplaced(t *testing.T) {
 	for name, then := range map[string]func(net.Conn){
 		"it was closed":   func(c net.Conn) { _ = c.Close() },

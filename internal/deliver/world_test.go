@@ -70,8 +70,8 @@ func simulate(t *testing.T, test func(w *world)) {
 	})
 }
 
-// quickFolder has a migrated, empty database in it. It is in memory where the
-// machine has such: what is simulated is time, not a power cut.
+// quickFolder has a migrated, empty database in it. If the machine has a file system in memory,
+// it is there: the tests simulate time, and no power cut.
 func quickFolder(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("/dev/shm", "sheaf-deliver-")
@@ -143,7 +143,7 @@ func (w *world) start(change ...func(*deliver.Config)) *deliver.Deliverer {
 // oneOfMany makes a sender that knows of other nodes.
 func oneOfMany(c *deliver.Config) { c.Alone = false }
 
-// at waits until that long after the beginning, and until everybody is idle.
+// at waits until the given time after the beginning, and until all goroutines are idle.
 func (w *world) at(d time.Duration) {
 	w.Helper()
 	left := d - w.elapsed()

@@ -206,7 +206,7 @@ func (w *Watch) Register(r prometheus.Registerer) {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sheaf_disk_free_bytes",
 			Help: "Free bytes of the disk that holds the data folder."}, func() float64 { return float64(w.free.Load()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sheaf_disk_level",
-			Help: "What is refused for want of disk: 0 nothing, 1 uploads, reported events, large texts and batches, 2 everything but deletions."},
+			Help: "What is refused because the disk is nearly full: 0 nothing, 1 uploads, reported events, large texts and batches, 2 everything but deletions."},
 			func() float64 { return float64(w.Level()) }))
 }
 

@@ -38,7 +38,7 @@ func TestKey_Authentication(t *testing.T) {
 	})
 }
 
-// D14: what is wrong with the header is said in words, and never what the key would have been.
+// D14: the error says what is wrong with the header, and never shows the key.
 func TestKey_SlipsAreNamed(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)

@@ -167,7 +167,7 @@ func TestTake_OneMayWaitAtAnyCost(t *testing.T) {
 	})
 }
 
-// When all that may wait does, a new name takes the room of the one that would be served last.
+// If as many wait as may wait, a new name takes the place of the one that would be served last.
 func TestTake_ManyNamesDoNotShutOutANewOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

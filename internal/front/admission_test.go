@@ -69,8 +69,8 @@ func TestAdmission_AWorkspaceLeavesRoomForOthers(t *testing.T) {
 	one.Client("").GET("/api/v1/me").Want(t, 200)
 }
 
-// However many workspaces have filled their shares, nobody else's is touched; and nothing is kept
-// of who has left.
+// However many workspaces have filled their shares, those of other workspaces stay free. Nothing
+// is kept about a workspace whose requests have ended.
 func TestAdmission_SharesAreExact(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)

@@ -73,7 +73,8 @@ func TestHasTag_ReadsEveryLine(t *testing.T) {
 	}
 }
 
-// D11: a browser that asks for a path of no edge gets a page; programs, and the paths of programs, get JSON.
+// D11: a browser that requests a path that no edge serves gets a page; programs, and the paths of programs,
+// get JSON.
 func TestNotFound_AnswersBrowsersAlone(t *testing.T) {
 	t.Parallel()
 	f := front.New(front.Config{Log: slog.New(slog.DiscardHandler), Now: time.Now, NotFound: named("page")},

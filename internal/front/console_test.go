@@ -207,7 +207,7 @@ func openStream(ctx context.Context, t *testing.T, a *apitest.API, path string, 
 	return res.StatusCode, string(b)
 }
 
-// Reproduced by somebody who had 60 pages open: they were no streams to anybody.
+// A person with 60 open pages found this: their streams did not count as streams.
 func TestConsole_OpenPagesAreStreamsOfTheWorkspace(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)

@@ -80,7 +80,8 @@ func (e damagedEdge) Serve(x *front.Exchange) {
 	_ = x.ServeFile(front.File{Name: "a", Type: "text/plain", Tag: "x", Content: e.file()})
 }
 
-// If a file turns out to be damaged while it is sent, the connection is cut before its last bytes: nobody takes it for whole.
+// If a file turns out to be damaged while it is sent, the connection is cut before the last bytes, so that
+// no client takes the file for complete.
 func TestServeFile_DamagedBytesCutTheConnection(t *testing.T) {
 	content := bytes.Repeat([]byte("abcd"), 3<<20/4)
 	for _, fault := range []error{nil, errors.New("differs from its hash")} {

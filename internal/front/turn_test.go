@@ -100,8 +100,8 @@ func TestTurns_OneWorkspacesTextsDoNotDelayTheOthers(t *testing.T) {
 	}
 }
 
-// A request that waits for its turn holds no place, its text counts in the budget of answers, and it
-// goes with its client.
+// A request that waits for its turn holds no place. Its text counts in the budget of answers. If its
+// client leaves, the request ends.
 func TestTurns_WaitingHoldsCountedBytesAndNoPlace(t *testing.T) {
 	t.Parallel()
 	texts := newRenderer(time.Hour)

@@ -33,8 +33,8 @@ func asciiHost(host string) (string, error) {
 	return name, nil
 }
 
-// validName reports whether name, in lower case, could be in DNS. An underscore is no host name by
-// the letter, but such names exist and resolve.
+// validName reports whether name, in lower case, could be in DNS. Strictly, a host name has no
+// underscore, but names with one exist and resolve.
 func validName(name string) bool {
 	name = strings.TrimSuffix(name, ".")
 	if len(name) > maxNameLength {

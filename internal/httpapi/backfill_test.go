@@ -67,7 +67,8 @@ func TestBackfill_ANewEndpointIsGivenThePast(t *testing.T) {
 	})
 }
 
-// D133: since is in the span, until is not; what is inactive or upside down is refused.
+// D133: `since` is in the span, `until` is not. An inactive subscription, or an `until` before `since`, is
+// refused.
 func TestBackfill_Span(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)

@@ -39,8 +39,8 @@ func wantRefusedAt(t testing.TB, r *apitest.Response, index, status int, code st
 	}
 }
 
-// alone makes the requests that are the same as the operations, one after the other, and returns what
-// a batch of them would be answered.
+// alone makes a request for each operation, one after the other, and returns the answers that a batch
+// of them would get.
 func alone(t testing.TB, c *apitest.Client, operations []fields) (out []fields) {
 	t.Helper()
 	for _, o := range operations {
@@ -93,7 +93,8 @@ var (
 	someLink = regexp.MustCompile(`/s/[0-9A-Za-z]{22}`)
 )
 
-// plain is v without what differs in two workspaces: each id is the number of its first appearance.
+// plain returns v as JSON in a form that is the same in two workspaces: each id becomes the number of its
+// first appearance.
 func plain(v any) string {
 	names := map[string]string{}
 	text := someID.ReplaceAllStringFunc(jsonOf(v), func(id string) string {
@@ -153,7 +154,8 @@ func TestBatch_EachIsAsIfAlone(t *testing.T) {
 	})
 }
 
-// D130: one bad operation, and nothing is done. It is told which, and what alone it would have got.
+// D130: if one operation is bad, nothing is done. The answer names the operation, and has the error that
+// its own request would have got.
 func TestBatch_OneBadOperationLeavesNothing(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
@@ -264,7 +266,7 @@ func TestBatch_CountsForEachTen(t *testing.T) {
 		c.GET(me).Want(t, 200)
 	}
 	a.Clock.Advance(10 * time.Second)
-	// Five are left: it takes one, and not the nine others. It is told when the whole would be admitted.
+	// Five requests are left. The batch takes one of them, and is told when all of it would be admitted.
 	r := run(c, of(100)).WantError(t, 429, "RATE_LIMITED", "51 seconds", "counts as 10")
 	if h := r.Header; h.Get("Retry-After") != "51" || h.Get("RateLimit-Remaining") != "4" {
 		t.Errorf("Retry-After %s, remaining %s", h.Get("Retry-After"), h.Get("RateLimit-Remaining"))
@@ -321,7 +323,7 @@ func TestBatch_ManyAtOnce(t *testing.T) {
 				pairs[i][j] = create(t, c, documents, fields{"title": fmt.Sprint(i, j), "project_id": from})
 			}
 		}
-		// Four of them want each pair: the one moves both, the others find them changed.
+		// Four clients want each pair. One of them moves both documents, and the others find them changed.
 		rs := apitest.Together(64, func(i int) *apitest.Response {
 			pair := pairs[i%len(pairs)]
 			if i/len(pairs)%2 == 1 { // in the other order
@@ -345,8 +347,8 @@ func TestBatch_ManyAtOnce(t *testing.T) {
 	})
 }
 
-// D130: deleting what many records change with is part of the one transaction up to a bound, and refused
-// beyond it.
+// D130: a batch may delete records that change many others. Up to a bound, all of it is done in the one
+// transaction; beyond the bound, it is refused.
 func TestBatch_Cascades(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c, _ := hollow(t, a)

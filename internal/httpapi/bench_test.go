@@ -141,8 +141,8 @@ func benchmarkCreate(b *testing.B, clients int) {
 	all.Wait()
 }
 
-// A write of one workspace beside the silent streams of others, with the processor time of all of
-// it.
+// One workspace writes while other workspaces have silent streams. The result is the processor
+// time of both together.
 func BenchmarkCreateProject_BesideStreams(b *testing.B) {
 	for _, streams := range []int{0, 200, 2000} {
 		b.Run(strconv.Itoa(streams), func(b *testing.B) { benchmarkBesideStreams(b, streams) })

@@ -273,8 +273,8 @@ func TestBody_IsNotReadPastTheLimit(t *testing.T) {
 	}
 }
 
-// D13: a client that listens only when it has sent everything is told why it is refused, and one
-// that has sent nothing yet is told at once.
+// D13: a client that reads the answer only after it has sent everything gets the refusal with its
+// reason. A client that has sent nothing yet gets it at once.
 func TestBody_ThatIsRefusedDoesNotHideTheAnswer(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)

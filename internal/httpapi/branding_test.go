@@ -304,7 +304,7 @@ func TestBranding_Scopes(t *testing.T) {
 	ws.Client(ws.Key(sheaf.ProjectsRead, sheaf.DocumentsRead)).GET(at(brandings, id)).WantError(t, 403, "FORBIDDEN", "brandings:read")
 }
 
-// D118: what is read after a change is never what a cache had before it, on any node.
+// D118: a read after a change never returns what a cache had before the change, on any node.
 func TestBranding_NoCacheIsStale(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Business)

@@ -9,9 +9,9 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// D19: a burst of one workspace waits for its turn, on either engine: nobody gets a 503. What is refused
-// is what has waited for seconds, which on a busy machine is all of it: the kit waits for a turn as long as
-// it takes, and package engine tests the seconds.
+// D19: the requests of a burst of one workspace wait for their turn, on either engine, and none gets a 503.
+// A server refuses a request that has waited for seconds, and on a busy machine that would be all of them.
+// So the kit waits without a limit, and package engine tests the limit.
 func TestBurst_ManyClientsOfOneWorkspaceAreAllServed(t *testing.T) {
 	t.Parallel()
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {

@@ -14,8 +14,8 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// chunky makes cascades of more than six records go in chunks of two, where there is one
-// subscription. between is called between two of them.
+// chunky makes cascades of more than six records go in chunks. With one subscription, a chunk has
+// two records. between is called between two chunks.
 func chunky(between func()) apitest.Option {
 	return func(c *apitest.Config) { c.App = c.App.WithCascades(app.Cascades{Whole: 6, Rows: 6, Between: between}) }
 }
@@ -157,8 +157,8 @@ func TestCascade_UpToTheBoundIsOneTransaction(t *testing.T) {
 	}, chunky(func() { t.Error("there was a second transaction") }))
 }
 
-// A precondition is judged before anything is done, and not again for what happens meanwhile; a
-// project that comes into the folder while it goes is moved too.
+// A precondition is checked before the first chunk, and not again for changes meanwhile. A
+// project that is moved into the folder during its deletion is moved to the root level too.
 func TestCascade_WhatHappensMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB, ...apitest.Option) *apitest.API{"sqlite": apitest.SQLite, "postgres": apitest.Postgres} {
@@ -230,7 +230,8 @@ func TestCascade_EndsBetweenTwoChunks(t *testing.T) {
 	}
 }
 
-// Of those who delete the same at once one succeeds; none gets an error of the server.
+// If several clients delete the same record at once, one of them succeeds, and none gets an error of the
+// server.
 func TestCascade_DeletedByMany(t *testing.T) {
 	t.Parallel()
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {

@@ -159,8 +159,8 @@ func TestContent_Raw(t *testing.T) {
 	})
 }
 
-// D6, D82: what changes title or text is one version, what changes neither is none, and what changes
-// nothing leaves no trace.
+// D6, D82: a change of title or text makes one version, a change of other fields makes none, and a
+// request that changes nothing leaves no trace.
 func TestContent_VersionsCountChangesOfTitleAndText(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)

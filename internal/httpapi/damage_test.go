@@ -25,8 +25,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// A byte of the file that changed by itself, before the start or under a running server, is
-// harmless or reported: whatever is answered with 200 is what was written.
+// If a byte of the file changes by itself, before the start or while a server runs, that is
+// harmless or reported: every answer with 200 has what was written.
 func TestDamage_IsNeverServedAsAWrong200(t *testing.T) {
 	t.Parallel()
 	d := newDamaged(t, apitest.SQLite(t))
@@ -76,7 +76,7 @@ func (v *verdicts) add(found verdict) {
 
 func (v *verdicts) all() int { return v.harmless + v.reported + v.wrong }
 
-// damaged is a database at rest, and what a server of it answers as long as it is whole.
+// damaged is a database without a server, and the answers of a server while the database is undamaged.
 type damaged struct {
 	file  []byte
 	files [][]byte // as our own stop left it, as sqlite3 left it after a kill, and its copy of that

@@ -69,7 +69,7 @@ func newWalk(t *testing.T, a *apitest.API) *walk {
 	return w
 }
 
-// endpoints is one receiver for all subscriptions, told apart by their paths.
+// endpoints is one receiver for all subscriptions, which have different paths.
 type endpoints struct {
 	*sheaftest.Receiver
 	mu     sync.Mutex // guards status
@@ -105,15 +105,14 @@ func (e *endpoints) answer(path string, status int) {
 	e.status[path] = status
 }
 
-// arrived waits until the slow endpoint has a request. That its delivery is being sent does not say
-// so: it may only have been claimed, and turning the subscription off then keeps it from being sent
-// at all.
+// arrived waits until the slow endpoint has a request. The state of the delivery is not enough: it
+// may only have been claimed, and if the subscription is turned off then, it is not sent at all.
 func (e *endpoints) arrived() {
 	<-e.begun
 	e.here = true
 }
 
-// reply answers the next request of the slow endpoint, when it has come.
+// reply answers the next request to the slow endpoint, when it has arrived.
 func (e *endpoints) reply(status int) {
 	if !e.here {
 		<-e.begun
@@ -156,13 +155,13 @@ func (w *walk) one(id, state string, attempts int) {
 // deliver starts what sends.
 func (w *walk) deliver(s sheaf.Schedule) { w.stop = w.a.Deliver(s) }
 
-// rest ends what sends, so that what is asked for stays as it is.
+// rest stops the sender, so that requested attempts stay pending.
 func (w *walk) rest() {
 	w.stop()
 	w.a.Webhooks.Client.CloseIdle()
 }
 
-// look writes down all that the API says of subscriptions and their deliveries.
+// look records everything that the API says about subscriptions and their deliveries.
 func (w *walk) look(subs ...string) {
 	w.t.Helper()
 	for _, s := range subs {
@@ -171,7 +170,7 @@ func (w *walk) look(subs ...string) {
 	}
 }
 
-// every is all that there is to say about a delivery.
+// every returns everything that the API says about a delivery.
 func (w *walk) every(ids ...string) {
 	w.t.Helper()
 	for _, id := range ids {

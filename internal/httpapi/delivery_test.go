@@ -43,7 +43,7 @@ func verifies(t testing.TB, r sheaftest.Received, secret string, want bool) {
 	}
 }
 
-// D66: the request, to the letter; the bytes of the log on every attempt, signed anew each time.
+// D66: the exact request. Every attempt sends the bytes of the log, with a new signature.
 func TestDelivery_Request(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
@@ -98,8 +98,9 @@ func keysOf(h http.Header) func(func(string) bool) {
 	}
 }
 
-// D64b: during the grace both secrets verify, newest first; then, or without grace, only the new
-// one. Read anew for what was queued before.
+// D64b: during the grace both secrets verify, newest first. After it, or without a grace, only
+// the new one does. Deliveries that were queued before the rotation are signed with the secrets
+// of the moment of sending.
 func TestDelivery_Rotation(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
@@ -503,8 +504,8 @@ func TestDelivery_HostileEndpoints(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) { hostileEndpoints(t, a, want) })
 }
 
-// Those who never end last until the deadline, so that theirs is a short one; the others end by
-// themselves.
+// Endpoints that never end an answer last until the deadline, so theirs is short. The others end
+// by themselves.
 func TestDelivery_EndpointsThatNeverEnd(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Freeze() // who is late with an attempt does not lose it to another node
@@ -514,7 +515,7 @@ func TestDelivery_EndpointsThatNeverEnd(t *testing.T) {
 	})
 }
 
-// hostileEndpoints delivers once to each, and looks at the class that its attempt ends with.
+// hostileEndpoints delivers once to each, and checks the class with which its attempt ends.
 func hostileEndpoints(t *testing.T, a *apitest.API, want map[string]string) {
 	t.Helper()
 	c := a.Workspace(sheaf.Business).Client("")
@@ -829,8 +830,8 @@ func (m *mirror) take(body []byte) {
 	}
 }
 
-// read gets the text of the version that an event told of. One that is deleted meanwhile shows none:
-// its deletion is told, and so is its return.
+// read gets the text of the version that an event names. A document that was deleted meanwhile shows
+// no text: an event reports its deletion, and another one its return.
 func (m *mirror) read(id string, now fields) {
 	v := m.reader.GET(fmt.Sprintf("%s/versions/%v", at(documents, id), now["version"]))
 	if text, ok := v.JSON["content"].(string); ok && hashOf(text) == now["content_sha256"] {

@@ -421,7 +421,8 @@ func TestTree_DeleteAndRestore(t *testing.T) {
 			t.Errorf("the project counts %v", n)
 		}
 		c.POST(documents, fields{"title": "x", "project_id": p, "parent_id": levels[2]}).WantError(t, 404, "NOT_FOUND", "parent_id")
-		// One that went along comes back with what went along below it, at the top level.
+		// A document that was deleted with the one above it can be restored alone. It comes back at the top
+		// level, with the documents that were deleted below it.
 		es = emitted(t, c, func() { restore(levels[3]).Want(t, 200) })
 		wantSame(t, "a part", typesOf(es), types("document.created", levels[3], levels[4]))
 		wantSame(t, "the tree", inTree(t, c, p), []string{"level 1", "level 4", ".level 5"})
@@ -435,7 +436,8 @@ func TestTree_DeleteAndRestore(t *testing.T) {
 		}
 		wantSame(t, "the trash", c.GET(documents+"?deleted=true").IDs(t), []string{gone})
 
-		// PUT restores that document alone; those that went with it stay, and a later deletion is another one.
+		// PUT restores only the named document. Those that were deleted with it stay in the trash, and a later
+		// deletion is separate.
 		c.PATCH(at(documents, levels[1]), fields{"external_id": "two"}).Want(t, 200)
 		c.DELETE(at(documents, levels[1])).Want(t, 204)
 		c.Do("PUT", documents+"?external_id=two", fields{}).Want(t, 200)
@@ -462,8 +464,8 @@ func TestTree_DeleteAndRestore(t *testing.T) {
 	})
 }
 
-// D163: more than one transaction holds are deleted and restored in chunks. An interrupted request is
-// continued by repeating it, and a restore still brings back all.
+// D163: more documents than one transaction may change are deleted and restored in chunks. An
+// interrupted request is continued by repeating it, and a restore still brings back all.
 func TestTree_DeleteInChunks(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")

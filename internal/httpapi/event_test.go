@@ -170,8 +170,8 @@ func TestEvents_Filters(t *testing.T) {
 			name, _, _ := strings.Cut(bad, "=")
 			c.GET(events+"?"+bad).WantError(t, 400, "VALIDATION_ERROR", name)
 		}
-		// What was kept long enough goes from the front; the rest stays countable, and who is
-		// behind it is told.
+		// The oldest events are deleted after the retention. The rest can still be counted, and a
+		// reader whose position is older is told so.
 		err := a.Store.Write(context.Background(), func(tx *store.Tx) error {
 			last, err := tx.LastOld(ws.ID, morning.Add(2*time.Second))
 			if err == nil {

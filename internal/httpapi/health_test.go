@@ -83,8 +83,8 @@ func TestHealth_IsToldToOthers(t *testing.T) {
 	})
 }
 
-// D132, and what hung a test of the client: another part may report an event under any identifier. One that
-// has a subscription's is not about it, and goes to it.
+// D132: another service may report an event under any identifier. An event with a subscription's identifier
+// is not about that subscription, and is delivered to it. A test of the client hung because of this.
 func TestHealth_AnIdentifierOfAnotherPartIsNotTheSubscription(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")

@@ -85,8 +85,8 @@ func TestBody_ThatIsRefusedIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// D13: over HTTP/2 a client that listens only when it has sent all that it may send unasked finds
-// the whole answer, and the connection still serves.
+// D13: a client over HTTP/2 may read only after it has sent as much as the flow control allows.
+// It then finds the whole answer, and the connection can still be used.
 func TestBody_ThatIsRefusedDoesNotHideTheAnswerOverHTTP2(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t)

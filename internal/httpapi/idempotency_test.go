@@ -210,7 +210,7 @@ func TestIdempotency_BesideBatchesThatAreRefused(t *testing.T) {
 	})
 }
 
-// D57: what is shown once is not kept: a repetition has null in its place.
+// D57: secrets that are shown once are not kept: a repetition has null in their place.
 func TestIdempotency_SecretsAreNotKept(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Set(morning)
@@ -230,7 +230,7 @@ func TestIdempotency_SecretsAreNotKept(t *testing.T) {
 	})
 }
 
-// D57: a key counts for one path, in one workspace, on POST alone, for whichever API key.
+// D57: an Idempotency-Key counts for one path of one workspace, only for POST, and for all API keys.
 func TestIdempotency_Scope(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)

@@ -404,7 +404,7 @@ func TestReferences_ForeignIDIsAsAnUnknownOne(t *testing.T) {
 	})
 }
 
-// same ends the test unless the answers differ in the request's id and the date alone.
+// same ends the test if the answers differ in more than the request's id and the date.
 func same(t *testing.T, want, got *apitest.Response) {
 	t.Helper()
 	for _, r := range []*apitest.Response{want, got} {

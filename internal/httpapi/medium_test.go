@@ -690,7 +690,8 @@ func TestMedium_WhileTheServiceOfItsBucketIsGone(t *testing.T) {
 	})
 }
 
-// D104: what an upload that was cut off by its process's end left goes when its time is over, and not before.
+// D104: if the process ended during an upload, what the upload left is removed when its time is over, and
+// not before.
 func TestMedium_AbandonedUploadsAreSwept(t *testing.T) {
 	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)

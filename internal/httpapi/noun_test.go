@@ -88,7 +88,8 @@ func holdForAMoment(t *testing.T, a *apitest.API, ws *apitest.Workspace) (freed 
 		err := a.Store.Write(context.Background(), func(tx *store.Tx) error {
 			_, err := tx.LockWorkspace(ws.ID)
 			begun()
-			// Nobody can see who has asked too early: they are given the time for it, and a right program does not need it.
+			// A test cannot see whether another request has arrived too early, so it gets time to arrive. A correct
+			// program does not need that.
 			time.Sleep(100 * time.Millisecond)
 			return err
 		})

@@ -33,8 +33,8 @@ func TestOpenAPI_JSON_IsInThePythonTypes(t *testing.T) {
 	}
 }
 
-// python writes the schemas as Python's types: an object is a TypedDict, a choice of words a Literal,
-// and what is plain text or a number has no name, as Python has no use for one.
+// python writes the schemas as Python's types: an object is a TypedDict, and a choice of words is a
+// Literal. A schema that is plain text or a number gets no name, because Python has no use for one.
 type python struct {
 	schemas object
 	written map[string]bool
@@ -143,7 +143,7 @@ func (p *python) kind(schema object, name string) string {
 	return strings.Join(kinds, " | ")
 }
 
-// referred is a name, or for what has none in Python what it stands for.
+// referred returns the name of a schema or, if it has none in Python, the type that it stands for.
 func (p *python) referred(name string) string {
 	schema := p.schemas[name].(object)
 	if schema["properties"] != nil && slices.Contains(words(schema["type"]), "null") {

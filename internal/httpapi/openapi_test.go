@@ -108,7 +108,7 @@ func TestOpenAPI_IsAnOpenAPIDocument(t *testing.T) {
 	}
 }
 
-// node is a part of the document; a reference is followed.
+// node is a part of the OpenAPI document. Its methods follow references.
 type node struct {
 	root, value any
 }
@@ -226,7 +226,7 @@ func TestOpenAPI_SaysWhatEachRouteNeeds(t *testing.T) {
 	}
 }
 
-// hasExternalID holds for the routes of what another system may have a name for.
+// hasExternalID matches the routes of records that may have an external_id.
 var hasExternalID = regexp.MustCompile(`^/api/v1/(projects|folders|documents)\b`)
 
 func TestOpenAPI_SaysWhatEachRouteTakes(t *testing.T) {

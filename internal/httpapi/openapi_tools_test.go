@@ -15,9 +15,9 @@ import (
 	"sheaf.dev/internal/httpapi"
 )
 
-// What generators of clients stumble over: oapi-codegen makes one type for each name, whatever kind
-// it has, and none for what webhooks alone refer to; tools that import the file need an address.
-// make clients runs the tools themselves.
+// Generators of clients have these limits: oapi-codegen makes one type for each name, whatever its
+// kind, and none for schemas that only webhooks refer to; tools that import the file need an
+// address. make clients runs the tools themselves.
 func TestOpenAPI_SuitsGenerators(t *testing.T) {
 	root := openAPI(t)
 	kinds, seen := map[string]string{}, map[string]string{}
@@ -46,8 +46,8 @@ func TestOpenAPI_SuitsGenerators(t *testing.T) {
 	}
 }
 
-// Generators make a type of what has a name, and of the rest a name that nobody would choose. So every
-// error and every choice of words has one; a single word, which tells records apart, needs none.
+// Generators make a type of each schema with a name, and invent bad names for the rest. So every error
+// and every choice of words has a name. A single word, which tells records apart, needs none.
 func TestOpenAPI_NamesEveryErrorAndEveryEnum(t *testing.T) {
 	root := openAPI(t)
 	for name, op := range root.operations() {

@@ -133,7 +133,7 @@ func TestOrderOfChecks(t *testing.T) {
 	}, limit)
 }
 
-// D11: outside of /api/ no key is asked for, and what is nowhere is a 404 in JSON.
+// D11: outside of /api/ no key is needed, and an unknown path is a 404 in JSON.
 func TestOutsideOfTheAPI(t *testing.T) {
 	a := apitest.SQLite(t)
 	c := a.Client("")

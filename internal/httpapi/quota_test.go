@@ -96,7 +96,7 @@ func TestQuota_OfTexts(t *testing.T) {
 		full(put(c, d, "x"), "1")
 		full(c.PATCH(d, fields{"content": "xyz"}), "3")
 		full(c.POST(documents, fields{"title": "e", "content": "x"}), "1")
-		// A text that the document had needs no room, and neither does what has none.
+		// A text that a version of the document has needs no room, and neither does an empty text.
 		put(c, d, "0123456789").Want(t, 200)
 		c.POST(d+"/versions/2/restore", nil).Want(t, 200)
 		c.PATCH(d, fields{"title": "other", "content": nil}).Want(t, 200)

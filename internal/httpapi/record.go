@@ -66,7 +66,7 @@ func puts[C, T any](read func(*strict.Fields) (C, error), put func(context.Conte
 	}
 }
 
-// updates changes the fields that read returns.
+// updates returns the handler of a PATCH: it changes the fields that read returns.
 func updates[ID ~string, C, T any](read func(*strict.Fields) (C, error), update func(context.Context, app.Caller, ID, C, sheaf.Match) (T, error), encode func(T) answer) func(*exchange, *strict.Fields) (answer, error) {
 	return func(x *exchange, in *strict.Fields) (answer, error) {
 		id, err := pathID[ID](x)

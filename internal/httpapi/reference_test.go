@@ -31,7 +31,8 @@ func putBy(c *apitest.Client, list, externalID string, body any, headers ...stri
 	return c.Do("PUT", by(list, externalID), body, headers...)
 }
 
-// D84: what is not there is made; what is there gets the fields that were sent; the same again leaves no trace.
+// D84: PUT creates a record that does not exist, and sets the sent fields of one that does. Repeating it
+// leaves no trace.
 func TestPut_MakesChangesAndLeavesAlone(t *testing.T) {
 	t.Parallel()
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
@@ -63,7 +64,7 @@ func TestPut_MakesChangesAndLeavesAlone(t *testing.T) {
 	})
 }
 
-// D84, D11: what is wrong with a PUT is said in the order of the contract, and nothing is made.
+// D84, D11: the errors of a PUT come in the order of the contract, and nothing is created.
 func TestPut_Refusals(t *testing.T) {
 	t.Parallel()
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
@@ -96,7 +97,7 @@ func TestPut_Refusals(t *testing.T) {
 	})
 }
 
-// D84: a taken external id is 409, which names who holds it, by whatever method it is asked for.
+// D84: a taken external id is 409 with every method, and the answer names the record that has it.
 func TestExternalID_TakenNamesItsHolder(t *testing.T) {
 	t.Parallel()
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
@@ -127,7 +128,7 @@ func TestExternalID_TakenNamesItsHolder(t *testing.T) {
 	})
 }
 
-// D84: of 64 clients that put the same at once one makes it, and the others find it.
+// D84: if 64 clients PUT the same record at once, one creates it, and the others find it.
 func TestPut_TogetherMakesOne(t *testing.T) {
 	t.Parallel()
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
@@ -300,7 +301,8 @@ func TestTrash_ListsWhatIsDeleted(t *testing.T) {
 	})
 }
 
-// D85: deleting for good takes what is deleted, with its texts and versions, and tells nobody again.
+// D85: a document in the trash can be deleted for good, with its texts and versions. That emits no further
+// event.
 func TestTrash_DeletedForGood(t *testing.T) {
 	t.Parallel()
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {

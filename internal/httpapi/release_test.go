@@ -275,7 +275,8 @@ func TestRelease_Diff(t *testing.T) {
 	})
 }
 
-// D183: a release is one moment, while others write. Texts that are copied before are those of that moment.
+// D183: a release shows one moment, while others write. The texts that are copied in advance are those of
+// that moment.
 func TestRelease_IsOneMoment(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")
@@ -345,7 +346,7 @@ func TestRelease_QuotaAndRepetition(t *testing.T) {
 	})
 }
 
-// D185: a share of a project can name a release; of others, it cannot. A shown release is not deleted.
+// D185: a key that may not read releases cannot read them through a share.
 func TestShare_OfReleasesNeedsTheScopeToReadThem(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		w := a.Workspace(sheaf.Business)
@@ -373,6 +374,8 @@ func TestShare_OfReleasesNeedsTheScopeToReadThem(t *testing.T) {
 	})
 }
 
+// D185: a share of a project can name a release, and other shares cannot. A release that a share shows
+// cannot be deleted.
 func TestShare_NamesARelease(t *testing.T) {
 	apitest.Each(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Business).Client("")

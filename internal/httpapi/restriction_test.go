@@ -98,8 +98,8 @@ func TestRestriction_OfAKey(t *testing.T) {
 	})
 }
 
-// sameAsUnknown sends a request about an id outside and about an id that never existed, and compares the
-// answers. `path` and `body` have % where the id goes.
+// sameAsUnknown sends a request about an id outside the restriction and about an id that never existed,
+// and compares the answers. `path` and `body` have % where the id goes.
 func sameAsUnknown(t *testing.T, c *apitest.Client, method, path string, body string, outside string) {
 	t.Helper()
 	ask := func(id string) string {

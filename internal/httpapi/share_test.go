@@ -166,7 +166,8 @@ func TestShare_ReadsNothingByADetour(t *testing.T) {
 	})
 }
 
-// D110, D121: who may write documents and not read them, or their media, shows neither in the shares of others.
+// D110, D121: a key that may write documents, but may not read them or their media, cannot make a share of
+// others show them.
 func TestShare_WritingShowsNothingByADetour(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Business)

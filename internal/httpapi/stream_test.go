@@ -338,7 +338,8 @@ func TestStream_Heartbeat(t *testing.T) {
 	wantSame(t, "events between", publish(t, ws.Client(""), 1), f.take(1))
 }
 
-// D63b: 5 for each key, 50 for each workspace; who leaves makes room. One stream is one request.
+// D63b: a key has at most 5 streams, a workspace at most 50. A client that leaves makes room. One stream is
+// one request.
 func TestStream_Bounds(t *testing.T) {
 	a := apitest.SQLite(t, apitest.PlanLimits)
 	a.Clock.Freeze() // no request leaves the window

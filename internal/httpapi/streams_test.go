@@ -8,8 +8,8 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// D63b: a commit wakes the readers of its own workspace. One that woke them all would cost, with
-// 2,000 readers, twenty times the processor time of the write.
+// D63b: a commit wakes the readers of its own workspace. If it woke all readers, 2,000 of them
+// would cost twenty times the processor time of the write.
 func TestReaders_WakeThoseOfTheWorkspace(t *testing.T) {
 	s := newReaders()
 	for _, ws := range []sheaf.WorkspaceID{"here", "here", "there"} {

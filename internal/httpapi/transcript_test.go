@@ -13,8 +13,8 @@ import (
 	"sheaf.dev/internal/sheaftest/apitest"
 )
 
-// A transcript is what the API answered, chapter by chapter, as it stands in testdata; -update
-// writes it anew. What differs from run to run is written in a form that does not:
+// A transcript is what the API answered, chapter by chapter, as it is in testdata; -update
+// rewrites it. What differs from run to run is written in a form that does not:
 //
 //   - an id becomes its kind and a number, in the order in which ids first appear: delivery-3. The same id has the same
 //     name in every chapter and two ids never share one, so an answer that shows another delivery, or a delivery whose

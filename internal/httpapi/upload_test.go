@@ -170,7 +170,8 @@ func TestUpload_Refusals(t *testing.T) {
 	})
 }
 
-// D101: ten a key, and the length is reserved; both however many begin at once.
+// D101: a key has at most ten uploads, and their length is reserved. Both hold however many uploads begin
+// at once.
 func TestUpload_ReservesAndIsBounded(t *testing.T) {
 	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
@@ -236,8 +237,8 @@ func TestUpload_WhatArrivedBeforeABreakIsKept(t *testing.T) {
 			if !hangs {
 				conn.Close()
 			}
-			// Where the connection hangs, asking makes the service put down what has arrived. Of several
-			// nodes one may hear of it later than another.
+			// If the connection hangs, a HEAD makes the service store what has arrived. Another node may
+			// hear of the HEAD somewhat later.
 			sheaftest.Eventually(t, "what arrived is kept", func() bool { return offset(t, c, path) == strconv.Itoa(at+10_000) })
 		}
 		at, _ := strconv.Atoi(offset(t, c, path))
@@ -311,7 +312,7 @@ func uploadsLeft(t testing.TB, s media.Store) (n int) {
 	return n
 }
 
-// stumbling is a store of files whose last step fails as often as it is told to.
+// stumbling is a store of files whose last step fails a given number of times.
 type stumbling struct {
 	media.Store
 	mu    sync.Mutex // guards joins
@@ -405,9 +406,9 @@ func TestUpload_BodiesThatAreTooLarge(t *testing.T) {
 	}
 }
 
-// D101: many clients that send different pieces of one upload from the same place, while others ask for it and one tries
-// to end it, leave one medium that is what its row says, an upload that goes on, or nothing; and room for no more than
-// that is taken.
+// D101: many clients send different pieces of one upload from the same offset, while others ask for its offset
+// and one tries to end it. What is left is one medium that matches its row, or an upload that can continue, or
+// nothing. Only the room for that is taken.
 func TestUpload_ManyGoOnWithItAtOnce(t *testing.T) {
 	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		c := a.Workspace(sheaf.Pro).Client("")
@@ -449,8 +450,9 @@ func TestUpload_ManyGoOnWithItAtOnce(t *testing.T) {
 	})
 }
 
-// D101, D105: the quota holds exactly while 64 clients begin uploads in pieces and send whole files at once. What an upload
-// reserves comes back when it is ended and when nothing arrives for a day, and what is finished counts once.
+// D101, D105: the quota holds exactly while 64 clients begin uploads in pieces and send whole files at once.
+// The reservation of an upload ends when the upload is ended, or when nothing has arrived for a day. A finished
+// upload counts once.
 func TestUpload_QuotaIsExactUnderConcurrency(t *testing.T) {
 	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		const places, size = 12, 1000
@@ -524,9 +526,9 @@ func TestUpload_QuotaIsExactUnderConcurrency(t *testing.T) {
 }
 
 // D101: four connections send the same piece at once. A newer request interrupts an older one, so that a client
-// whose connection hangs can go on: the older one gets 400 or a closed connection, and what arrived of it is kept. A
-// request that then names the wrong offset gets 409. So it may be that none of the four is taken whole. A connection
-// that stays open serves the next requests.
+// whose connection hangs can go on: the older one gets 400 or a closed connection, and what arrived of it is
+// kept. A request that then names the wrong offset gets 409. So it may happen that none of the four requests is
+// accepted completely. A connection that stays open serves the next requests.
 func TestUpload_OnePieceAtOnceLeavesConnectionsUsable(t *testing.T) {
 	apitest.EachStore(t, func(t *testing.T, a *apitest.API) {
 		ws := a.Workspace(sheaf.Pro)
@@ -580,7 +582,7 @@ func TestUpload_OnePieceAtOnceLeavesConnectionsUsable(t *testing.T) {
 			if took.Load() > 1 {
 				t.Errorf("%d pieces were taken", took.Load())
 			}
-			// What arrived is kept: the upload goes on from there, and the medium has exactly these bytes.
+			// What arrived is kept: the upload continues from there, and the medium has exactly these bytes.
 			if took.Load() == 0 {
 				at, err := strconv.Atoi(offset(t, c, path))
 				if err != nil {

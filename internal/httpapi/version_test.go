@@ -200,7 +200,8 @@ func TestVersions_Restore(t *testing.T) {
 		if len(es) != 0 {
 			t.Errorf("changing nothing emitted %q", typesOf(es))
 		}
-		// It says what it brought back, also after the next change. What is typed again brings nothing back.
+		// The version says which one it restored, even after the next change. Typing the same text again restores
+		// nothing.
 		for _, text := range []string{"second", "first"} {
 			c.PATCH(one, fields{"content": text}).Want(t, 200)
 		}

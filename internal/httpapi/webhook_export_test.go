@@ -11,5 +11,5 @@ const (
 // BeatEvery makes streams that are opened from now on show life so often.
 func (s *Server) BeatEvery(d time.Duration) { s.readers.beat = d }
 
-// WaitForReaders gives the readers of streams so long to take what is sent.
+// WaitForReaders sets how long a reader of a stream may take to receive what is sent.
 func (s *Server) WaitForReaders(d time.Duration) { s.readers.writeTimeout = d }

@@ -116,7 +116,7 @@ func states(t testing.TB, c *apitest.Client, sub string) map[string]int {
 	return out
 }
 
-// settled waits until nothing of the subscription waits or is sent, and returns its deliveries.
+// settled waits until no delivery of the subscription is waiting or being sent, and returns its deliveries.
 func settled(t testing.TB, c *apitest.Client, sub string) []fields {
 	t.Helper()
 	total := func(query string) float64 {

@@ -38,8 +38,8 @@ func (m *Mailer) aboutProposal(r *store.Reader, n store.Notice, l *outgoing) err
 	return nil
 }
 
-// asker returns the name of the member who asked. E-mail addresses are left out, because the recipient
-// may be restricted, and then does not see those of others.
+// asker returns the name of the member who asked. E-mail addresses are left out, because a restricted
+// recipient may not see those of other members.
 func asker(r *store.Reader, ws sheaf.WorkspaceID, u *sheaf.UserID) (string, error) {
 	members, err := r.Members(ws)
 	if err != nil || u == nil {

@@ -50,8 +50,8 @@ func subject(s *sheaf.Subscription, w *sheaf.Workspace) string {
 	return fmt.Sprintf("The webhook %q of %s is turned off", s.Name, w.Name)
 }
 
-// text returns the body of the mail. Of the webhook's address it only has the origin, as the events
-// do.
+// text returns the body of the mail. Like the events, it has only the origin of the webhook's
+// address.
 func (m *Mailer) text(s *sheaf.Subscription, w *sheaf.Workspace) string {
 	var b strings.Builder
 	what := fmt.Sprintf("The webhook %q of the workspace %s, which sends to %s,", s.Name, w.Name, s.Origin())

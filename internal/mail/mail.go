@@ -1,8 +1,8 @@
 // Package mail informs the owners and admins of a workspace by mail that a webhook fails, and a member
 // that they were asked to approve a proposal, if the operator has set up a mail server. What is to be
 // sent is stored in the transaction that counts the failure or asks the member. So it is sent at least
-// once, by one of the nodes, even after a restart. The package must not send anything that was not
-// decided there, and nothing waits for it.
+// once, by one of the nodes, even after a restart. The package must send nothing else, and nothing may
+// wait for it.
 package mail
 
 import (
@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// every is how often it looks for due mails.
+	// every is the interval between checks for due mails.
 	every = 5 * time.Second
 	// batch is the number of mails sent per round.
 	batch = 50
@@ -77,7 +77,7 @@ func (m *Mailer) Register(r prometheus.Registerer) {
 // used.
 func (m *Mailer) Run(ctx context.Context) error {
 	if err := m.Server.Check(ctx); err != nil && ctx.Err() == nil {
-		m.Log.Warn("the server of mail cannot be used: look at --smtp-url", "error", err)
+		m.Log.Warn("the mail server cannot be used: check --smtp-url", "error", err)
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -140,7 +140,7 @@ func (m *Mailer) send(ctx context.Context, n store.Notice) error {
 	}
 	refused, err := m.Server.Send(ctx, l.people, l.text)
 	for who, why := range refused {
-		m.Log.Warn("the server of mail takes nothing for a member", "workspace_id", string(n.Workspace), "user_id", string(who), "error", why)
+		m.Log.Warn("the mail server refused the address of a member", "workspace_id", string(n.Workspace), "user_id", string(who), "error", why)
 	}
 	switch {
 	case err == nil:

@@ -33,8 +33,8 @@ func (s *Server) Check(ctx context.Context) error {
 	return s.talk(ctx, func(c *smtp.Client) error { return nil })
 }
 
-// Send sends one letter to some people. It returns the recipients that the server refused. It
-// returns an error if it refused all of them, or the letter.
+// Send sends one letter, and returns the recipients that the server refused. If the server
+// refused all recipients, or the letter, Send returns an error.
 func (s *Server) Send(ctx context.Context, people []sheaf.User, letter []byte) (refused map[sheaf.UserID]error, err error) {
 	refused = map[sheaf.UserID]error{}
 	err = s.talk(ctx, func(c *smtp.Client) error {
@@ -52,7 +52,7 @@ func (s *Server) Send(ctx context.Context, people []sheaf.User, letter []byte) (
 			refused[people[i].ID] = last
 		}
 		if len(refused) == len(people) {
-			return fmt.Errorf("nobody takes it: %w", last)
+			return fmt.Errorf("every recipient was refused: %w", last)
 		}
 		return hand(c, letter)
 	})

@@ -15,8 +15,8 @@ import (
 // canary is in everything that the other workspace wrote.
 const canary = "kanarienvogel"
 
-// D140: what is another workspace's cannot be told from what is not there, by whichever tool and
-// argument, and no answer has a word of it.
+// D140: no tool and no argument shows whether a record of another workspace exists, and no answer
+// has a word of it.
 func TestAccess_AnotherWorkspaceIsNotThere(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		theirs := connect(t, a, a.Workspace(sheaf.Business).Key())
@@ -48,8 +48,8 @@ func TestAccess_AnotherWorkspaceIsNotThere(t *testing.T) {
 	}, withMCP)
 }
 
-// D169: for a restricted key, what is outside of its restriction cannot be told from what is not there, by any tool and
-// argument, and no answer has a word of it.
+// D169: for a restricted key, no tool and no argument shows whether a record outside of the restriction exists,
+// and no answer has a word of it.
 func TestRestriction_OutsideIsNotThere(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		w := a.Workspace(sheaf.Business)

@@ -163,7 +163,7 @@ func TestEdge_WrongArgumentsAreToldWhatToSend(t *testing.T) {
 const unknownID = "0190b0a0-dead-7000-8000-000000000000"
 
 // D140: every request counts in the rate limit, together with those to the API. A language model that
-// calls too often is told in words how many seconds to wait.
+// calls too often gets a text with the number of seconds to wait.
 func TestEdge_ALoopIsToldTheSeconds(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		a.Clock.Freeze()

@@ -45,8 +45,8 @@ func TestEdit_AgentsOfOneDocumentLoseNothing(t *testing.T) {
 	}, withMCP)
 }
 
-// D143: of agents that change what they read, one is first, and the others are told in words and
-// change nothing.
+// D143: if several agents change what they read, the first one succeeds. The others get an error
+// text, and change nothing.
 func TestEdit_WhoWasSlowerIsToldSo(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		const agents = 6
@@ -89,7 +89,8 @@ func TestEdit_WhoWasSlowerIsToldSo(t *testing.T) {
 	}, withMCP)
 }
 
-// D143: a passage is replaced where it stands, exactly and once, and everything else is told in words.
+// D143: a passage is replaced only if it occurs exactly once. In all other cases the agent gets an error
+// text.
 func TestEdit_Passages(t *testing.T) {
 	t.Parallel()
 	a := apitest.SQLite(t, withMCP)

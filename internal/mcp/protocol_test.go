@@ -163,8 +163,8 @@ func TestTools_TakeNoUnknownNameAtAnyDepth(t *testing.T) {
 	}
 }
 
-// surprising returns values of the schema that are right but for a name that it does not have, one
-// for each object in it.
+// surprising returns valid values of the schema with one unknown name, one value for each object
+// in the schema.
 func surprising(schema map[string]any) (values []any) {
 	switch schema["type"] {
 	case "array":

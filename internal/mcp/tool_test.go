@@ -64,8 +64,8 @@ func pinned() (names []string, need map[string][]sheaf.Scopes, marks map[string]
 	return names, need, marks
 }
 
-// D141: a key is shown the tools that its scopes allow, and is told in words which scope it lacks for
-// another. Tools say whether they read, add or destroy.
+// D141: a key sees the tools that its scopes allow. For another tool, the error names the scope that
+// the key lacks. Tools say whether they read, add or destroy.
 func TestTools_AKeySeesWhatItsScopesAllow(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		w := a.Workspace(sheaf.Business)
@@ -154,8 +154,8 @@ func markOf(tool *sdk.Tool) string {
 	return mark
 }
 
-// D140: an agent does all that a person would ask it to: every tool does its work, and the API shows
-// what came of it.
+// D140: an agent can do everything that a person would ask for: every tool works, and the API shows
+// its result.
 func TestTools_DoTheirWork(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		w := a.Workspace(sheaf.Business)

@@ -126,8 +126,8 @@ func (l *Lines) drain() {
 	l.writing = false
 }
 
-// appendDropped appends the line that says how many were dropped. It belongs at the end: what was
-// dropped came later than all that waits.
+// appendDropped appends the line that says how many were dropped. It belongs at the end: the
+// dropped lines came later than all waiting lines.
 func (l *Lines) appendDropped() {
 	if l.dropped == 0 {
 		return

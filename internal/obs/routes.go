@@ -28,8 +28,9 @@ func NewRoutes() *Routes {
 
 // Route counts the requests of one route. It is safe for concurrent use.
 type Route struct {
-	// classes are by the first digit of the status; 0 is for none that was written. Each is made
-	// when it is first counted, so that a scrape shows what happened and not all that could.
+	// classes are the counters by the first digit of the status; 0 counts requests without an
+	// answer. Each counter is made when it is first used, so that a scrape shows only classes that
+	// occurred.
 	classes [6]func() prometheus.Counter
 	seconds func() prometheus.Observer
 }

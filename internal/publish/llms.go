@@ -13,14 +13,14 @@ const (
 	// project that has a tree. llmsBytes is the size after which the list ends.
 	llmsPages = sheaf.MaxTree + 1
 	llmsBytes = 4 << 20
-	// listCost is about the time to list 10,000 pages, in nanoseconds of a processor.
+	// listCost is about the processor time to list 10,000 pages, in nanoseconds.
 	listCost = 100_000_000
 
 	textType = "text/plain; charset=utf-8"
 )
 
-// list calls write with the first `most` pages of a listed share, and returns what it wrote. Like a text
-// that is rendered, a list waits for its turn, so few are in memory at once.
+// list calls write with the first `most` pages of a listed share, and returns what it wrote. A list
+// waits for a turn, as the rendering of a text does, so few lists are in memory at once.
 func (v *visit) list(most int, described bool, write func(b *bytes.Buffer, all app.SharedPages)) ([]byte, error) {
 	if !v.listed() {
 		return nil, errNothing
@@ -61,7 +61,7 @@ func (v *visit) writeLLMs(b *bytes.Buffer, all app.SharedPages) {
 	first, pages := &all.Pages[0], all.Pages[1:]
 	heading(b, "#", first.Title)
 	begin(b, "", &first.Description)
-	top := 1 // level of the pages in a list that are below none
+	top := 1 // level of the outermost pages in a list
 	switch {
 	case first.Kind == sheaf.ShareOfDocument:
 		pages, top = all.Pages, 0

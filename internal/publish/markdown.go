@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Titles and descriptions are plain texts that may contain anything. In Markdown for programs they stay
-// texts: on one line, without characters that hide or reorder what is around them.
+// Titles and descriptions are plain texts that may contain anything. In Markdown for programs they are
+// escaped, on one line, and without characters that hide or reorder the text around them.
 
 // begin writes the start of a page: its title, and its description as a quote. Either may be empty.
 func begin(b *bytes.Buffer, title string, description *string) {
@@ -21,7 +21,7 @@ func begin(b *bytes.Buffer, title string, description *string) {
 	}
 }
 
-// heading writes a heading. At its end, # would be taken for a part of the form.
+// heading writes a heading. A # at the end of the title is escaped: Markdown would drop it.
 func heading(b *bytes.Buffer, form, title string) {
 	title = named(title)
 	if plain := strings.TrimRight(title, "#"); plain != title && (plain == "" || strings.HasSuffix(plain, " ")) {
@@ -38,7 +38,7 @@ func textOf(s *string) string {
 	return *s
 }
 
-// named is words for a title. A title that shows nothing has a name too, because a link needs one.
+// named returns words of a title, or "Untitled" if they show nothing, because a link needs a text.
 func named(title string) string {
 	if s := words(title); s != "" {
 		return s
@@ -49,11 +49,11 @@ func named(title string) string {
 var (
 	entity = regexp.MustCompile(`&(#?[0-9A-Za-z]{1,32};)`)
 	tag    = regexp.MustCompile(`<([A-Za-z/!?])`)
-	// Brackets are entities, since some readers of llms.txt look for the next bracket, escaped or not.
+	// Brackets become entities, since some readers of llms.txt look for the next bracket, escaped or not.
 	marks = strings.NewReplacer(`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `~`, `\~`, `[`, "&#91;", `]`, "&#93;")
 )
 
-// words returns a text as Markdown that shows it on one line.
+// words returns Markdown that shows a text on one line.
 func words(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -67,8 +67,8 @@ func words(s string) string {
 	return marks.Replace(tag.ReplaceAllString(entity.ReplaceAllString(oneLine(s), "&amp;$1"), "&lt;$1"))
 }
 
-// isReordering reports whether a character changes the direction of the text after it until another one
-// ends that, or takes no room at all. Marks of one direction (U+200E, U+200F) change nothing after a letter.
+// isReordering reports whether a character has no width, or changes the direction of the text from there to
+// an end mark. Marks of one direction (U+200E, U+200F) change nothing after a letter.
 func isReordering(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfeff
 }

@@ -36,7 +36,7 @@ func (v *visit) pictureOf(b *sheaf.Branding, in sheaf.DocumentID, text *render.P
 	return picture{URL: v.share.URL + "/" + string(in) + "/media/" + id, Alt: html.UnescapeString(alt), Large: true}
 }
 
-// Drawings of the icons of pages whose project has none, and the colour of pages without any.
+// Icons of pages whose project has no icon, and the colour of icons of pages without a colour.
 const (
 	projectIcon  = "book-open"
 	documentIcon = "file-text"

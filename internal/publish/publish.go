@@ -30,9 +30,9 @@ type Config struct {
 	App *app.App
 	Log *slog.Logger
 	Now func() time.Time
-	// PublicURL is how people reach the service. nil: only the request tells.
+	// PublicURL is the address at which people reach the service. nil: that of each request.
 	PublicURL *url.URL
-	// Render renders the documents' texts. nil: a renderer that shows pictures of no host.
+	// Render renders the documents' texts. nil: a renderer that shows no pictures from other hosts.
 	Render *render.Renderer
 	// ImageHosts are the hosts whose pictures Render shows.
 	ImageHosts []string
@@ -105,7 +105,7 @@ func (p *Publisher) protect(x *front.Exchange) {
 	x.Header().Set("X-Robots-Tag", "noindex")
 }
 
-// Refuse answers a request that there is no room for.
+// Refuse answers a request for which the server has no room.
 func (p *Publisher) Refuse(x *front.Exchange, why *front.Refusal) {
 	p.protect(x)
 	(&visit{Exchange: x, r: x.Request, publisher: p}).fail(crowded(why))

@@ -524,7 +524,7 @@ func (w *world) opened(path string) sheaf.Shared {
 }
 
 // D112: concurrent guesses, on any node, pass the brake no more often than sequential ones, and
-// keep no one out who is elsewhere.
+// do not lock out readers at other addresses.
 func TestPassword_GuessingAtOnce(t *testing.T) {
 	each(t, func(w *world) {
 		w.Clock.Freeze()

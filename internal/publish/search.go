@@ -18,7 +18,7 @@ type searchPage struct {
 	Home  string
 	Fault string // what is wrong with the words
 	Total int64
-	// Partly means that of some documents only the titles were searched.
+	// Partly means that only the titles of some documents were searched.
 	Partly bool
 	Hits   []hit
 	Pages  pager

@@ -14,8 +14,8 @@ const sitemapPages = 50_000
 // sitemap answers with the addresses of the pages of the share, and when each was changed last: a project
 // or a folder when something in it was. It has no title or text, so it reveals only which pages there are.
 //
-// By the letter of sitemaps.org a sitemap lists what is below its own folder. The first page is not: a
-// crawler that minds that reaches it by the links of all others.
+// Read strictly, sitemaps.org lets a sitemap list only addresses below its own folder, and the first
+// page is not below it. A strict crawler finds the first page by the links of all others.
 func (v *visit) sitemap() error {
 	body, err := v.list(sitemapPages, false, v.writeSitemap)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// Pages that search engines may list are for programs too. Such a share has, and no other share has:
+// If search engines may list the pages of a share, the pages are for programs too. Only such a share has:
 //
 //	/s/TOKEN/index.md       the first page as Markdown, its twin
 //	/s/TOKEN/ID.md          the twin of the page /s/TOKEN/ID
 //	/s/TOKEN/llms.txt       a list of the twins, as llmstxt.org describes it
 //	/s/TOKEN/sitemap.xml    a list of the pages, as sitemaps.org describes it
 //
-// All of them read what the pages read, by the same methods of app, so they show nothing else. They are
-// no views: programs read them, and most of them read everything.
+// All of them read what the pages read, by the same methods of app, so they show nothing else. Requests
+// for them do not count as views: most programs read everything.
 
 const (
 	twinEnd   = ".md"
@@ -27,7 +27,7 @@ const (
 // alternates are the addresses that a page names in its head for programs. The zero value is none.
 type alternates struct{ Twin, List, Sitemap string }
 
-// alternates returns those of a page of the share.
+// alternates returns the alternates of a page of the share.
 func (v *visit) alternates(page string) alternates {
 	if !v.listed() {
 		return alternates{}

@@ -105,8 +105,8 @@ type key struct {
 // New returns an empty Window of a minute.
 func New() *Window { return NewOf(time.Minute) }
 
-// NewOf returns an empty Window of another length: all that is said of 60 seconds then holds for
-// that.
+// NewOf returns an empty Window of the given length. It replaces the 60 seconds in all other
+// comments.
 func NewOf(length time.Duration) *Window {
 	w := &Window{held: int64(length) + 1, seed: maphash.MakeSeed()}
 	for i := range w.shards {
@@ -176,8 +176,8 @@ type demand struct {
 	count bool          // take them, rather than look alone
 }
 
-// decide holds the shards of the key and of the group, so that nobody takes a slot of either
-// meanwhile.
+// decide locks the shards of the key and of the group, so that no other request takes a slot of
+// either meanwhile.
 func (w *Window) decide(name string, limit int, in Group, now time.Time, want demand) Decision {
 	if limit <= 0 {
 		return Decision{Admitted: true}

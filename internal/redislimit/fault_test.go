@@ -246,7 +246,8 @@ func TestAdmit_AFlushedRedisDoesNotHideTheOtherNodes(t *testing.T) {
 	}
 }
 
-// A whole window after Redis has lost its data it knows of all that counts, and one node may have the whole limit again.
+// A whole window after Redis lost its data, it has all admissions that count, and one node may have the
+// whole limit again.
 func TestAdmit_AWindowAfterALossOfDataOneNodeHasItAll(t *testing.T) {
 	t.Parallel()
 	const limit, window = 20, time.Second

@@ -39,8 +39,8 @@ func (n *node) said(message string) int { return strings.Count(n.log.String(), m
 
 var names atomic.Int64
 
-// The tests' budgets of one question to Redis: one that no busy machine uses up, and one for those who freeze Redis,
-// which nothing but time tells.
+// Time limits of the tests for one request to Redis: one that no busy machine reaches, and one for tests that
+// freeze Redis, which only a time-out detects.
 const (
 	ample = 5 * time.Minute
 	short = 5 * time.Second

@@ -68,7 +68,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// State is what there is to know of a Limiter.
+// State is the state of a Limiter, for logs and metrics.
 type State struct {
 	// Degraded is true while the node counts alone.
 	Degraded bool

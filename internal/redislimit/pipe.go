@@ -136,7 +136,7 @@ func (p *pipe) fail(err error) {
 	_ = p.conn.Close()
 }
 
-// close lets later calls fail. An exchange that is under way ends as it would.
+// close makes later calls fail. It does not interrupt an exchange that is under way.
 func (p *pipe) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

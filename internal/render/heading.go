@@ -97,7 +97,8 @@ func (w *writer) title(n *ast.Heading) {
 	}
 }
 
-// onlyWords reports whether a heading has no link, picture or note, which would be lost with it.
+// onlyWords reports whether a heading has no link, picture or note, which a page that leaves the heading
+// out would lose.
 func onlyWords(n ast.Node) bool {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		switch c.(type) {

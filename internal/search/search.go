@@ -103,7 +103,7 @@ func New(c Config) *Index {
 		Config: c, room: chunkPlaces, pairs: pairFrom, termsFrom: termsFrom, within: cmp.Or(c.Patience, searchWithin),
 		places: make(chan struct{}, n), turns: engine.NewSlots(n/2, cmp.Or(c.Patience, searchTurn)), noted: newNotes(),
 		figures: figures{
-			rebuilds: prometheus.NewCounter(prometheus.CounterOpts{Name: "sheaf_search_rebuilds_total", Help: "Indexes of workspaces that this node began to build anew."}),
+			rebuilds: prometheus.NewCounter(prometheus.CounterOpts{Name: "sheaf_search_rebuilds_total", Help: "Indexes of workspaces that this node began to rebuild."}),
 			took: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sheaf_search_duration_seconds", Help: "How long searches took, the wait for a place included.",
 				Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}}),
 			asked: new(atomic.Int64), mu: new(sync.Mutex), behind: map[sheaf.WorkspaceID]time.Time{},

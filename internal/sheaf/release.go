@@ -20,7 +20,7 @@ type Release struct {
 	ProjectID ProjectID
 	Name      string // unique in the project
 	Notes     *string
-	Documents int64 // how many it has
+	Documents int64 // number of its documents
 	User      UserID
 	Key       *KeyID // nil in the console
 	CreatedAt time.Time
@@ -77,14 +77,14 @@ type ReleaseFilter struct {
 	Paging
 }
 
-// ReleasedDocument is a document of a release or, to compare it with one, of a project.
+// ReleasedDocument is a document of a release or, in a comparison, of a project as it is now.
 type ReleasedDocument struct {
 	TreeEntry
 	// Digest is equal for documents whose title, text and further fields are equal.
 	Digest [32]byte
 }
 
-// DocumentName is a document in the list of a comparison.
+// DocumentName is a document in a list of a ReleaseDiff.
 type DocumentName struct {
 	ID    DocumentID
 	Title string
@@ -178,8 +178,8 @@ func CompareReleased(from, to []ReleasedDocument) (d ReleaseDiff) {
 	return d
 }
 
-// risingRun marks the members of a longest rising subsequence of different numbers: the fewest
-// others have moved.
+// risingRun marks the members of a longest increasing subsequence. The numbers must differ from
+// each other. The members kept their order, and as few others as possible have moved.
 func risingRun(numbers []int) []bool {
 	var ends []int                      // the index of the smallest end of a run of each length
 	before := make([]int, len(numbers)) // the member before each one in its run, or -1

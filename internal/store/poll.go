@@ -26,8 +26,8 @@ import (
 // processes. This is so on SQLite.
 func (s *Store) AnnouncesAll() bool { return s.neighbours == nil }
 
-// grownMost is the most events that one poll reads. It is a literal in the SQL, where PostgreSQL's
-// planner sees it.
+// grownMost is the most events that one poll reads. It is a literal in the SQL, so that
+// PostgreSQL's planner sees it.
 const grownMost = 100_000
 
 const grownLogs = `

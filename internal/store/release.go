@@ -99,7 +99,7 @@ UPDATE releases
 SET notes = $3, documents = $4, revision = $5
 WHERE ws = $1 AND id = $2`
 
-// UpdateRelease writes what can change of a release.
+// UpdateRelease writes the fields of a release that can change.
 func (tx *Tx) UpdateRelease(ws sheaf.WorkspaceID, r sheaf.Release) error {
 	return tx.mustChange("release", updateRelease, ws, r.ID, r.Notes, r.Documents, r.Revision)
 }
@@ -152,8 +152,8 @@ ON CONFLICT (hash, ws) DO NOTHING
 RETURNING bytes`
 
 // CopyReleaseText copies the text of a source for releases. `media` are the ids that the text names.
-// Until `until` it need not be in a release. It returns by how many bytes the workspace's storage grows:
-// 0 if the text is there already, or if no version of the document has it any more.
+// Without a release, the text is kept until `until`. It returns by how many bytes the workspace's
+// storage grows: 0 if the text is there already, or if no version of the document has it any more.
 func (tx *Tx) CopyReleaseText(ws sheaf.WorkspaceID, s TextSource, media []sheaf.MediumID, until time.Time) (grown int64, err error) {
 	err = tx.query(copyReleaseText, func(r *row) { grown += r.Int() }, ws, s.Document, textHash(s.SHA256), storedMedia(media), until)
 	if err != nil {
@@ -181,7 +181,7 @@ SELECT `+MediumColumns+`
 FROM media
 WHERE ws = {workspace} AND id = {wanted} AND state = 1`, "", "workspace int", "wanted id")
 
-// MediaByID returns the media with these ids, as far as they exist.
+// MediaByID returns the media with these ids that exist.
 func (r *Reader) MediaByID(ws sheaf.WorkspaceID, ids []sheaf.MediumID) (found []sheaf.Medium, err error) {
 	rows := make([][]any, len(ids))
 	for i, id := range ids {
@@ -674,9 +674,9 @@ FROM media
 WHERE ws = $1 AND id = $2 AND state <> 2`
 )
 
-// freeMedia subtracts media that were removed from a release from the workspace's storage, unless
-// another release has them, or they exist outside of releases. It returns those whose bytes no row has
-// any more.
+// freeMedia subtracts the bytes of media from the workspace's storage after the media were removed
+// from a release. It leaves out media that another release has, or that exist outside of releases. It
+// returns those whose bytes no row has any more.
 func (tx *Tx) freeMedia(w *sheaf.Workspace, gone []sheaf.Medium) (unused []sheaf.Medium, err error) {
 	for _, m := range gone {
 		kept, err := tx.count(mediumKept, w.ID, m.ID)
@@ -718,8 +718,9 @@ JOIN workspaces w ON w.ws = r.ws
 WHERE r.removing = 1 AND w.deleted_at = 0
 LIMIT $1`
 
-// UnfinishedReleases returns workspaces with rows of deleted releases, or with releases or texts whose
-// import, or whose making, was given up before `now`.
+// UnfinishedReleases returns the workspaces that have rows to remove: rows of deleted releases,
+// releases whose import was given up before `now`, or texts that were copied for a release that was
+// not made by then.
 func (r *Reader) UnfinishedReleases(now time.Time, most int) ([]sheaf.WorkspaceID, error) {
 	ids, err := all(r, removingReleases, readID[sheaf.WorkspaceID], most)
 	if err != nil {

@@ -182,8 +182,8 @@ func (r *Reader) IsFolderShared(ws sheaf.WorkspaceID, id sheaf.FolderID, now tim
 	return n > 0, err
 }
 
-// isVisiblyShared is IsFolderShared with a restriction. It reads the folder and the folders above it, one
-// after the other, and stops at the first that is not visible.
+// isVisiblyShared is IsFolderShared for a caller with a restriction. It reads the folder and the folders
+// above it, one after the other, and stops at the first that is not visible.
 func (r *Reader) isVisiblyShared(ws sheaf.WorkspaceID, id sheaf.FolderID, now time.Time) (bool, error) {
 	for next := &id; next != nil; {
 		f, err := r.Folder(ws, *next)

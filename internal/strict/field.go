@@ -30,9 +30,9 @@ func (o Object) Names() []string {
 //	change := sheaf.DocumentChange{Title: f.Text("title"), ProjectID: strict.ID[sheaf.ProjectID](f, "project_id")}
 //	return change, f.Err()
 //
-// Every method returns the field absent, null or with its value. After an error what they return
-// has no meaning. The order of the calls decides which of several errors is told, whatever the
-// order in the body is.
+// Every method returns the field absent, null or with its value. After an error, the returned
+// values have no meaning. If there are several errors, the order of the calls decides which one
+// is reported, not the order in the body.
 type Fields struct {
 	object Object
 	err    error

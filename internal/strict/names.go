@@ -38,7 +38,7 @@ const few = 16
 // maxTableKept is the largest table, in slots, that is kept for the next object of the same depth.
 const maxTableKept = 1 << 10
 
-// seed makes the hashes others in each process, so that nobody can send names that all collide.
+// seed makes the hashes differ between processes, so that no client can send names that all collide.
 var seed = maphash.MakeSeed()
 
 // in returns the bytes of a name, given those of the body and of the decoded names.

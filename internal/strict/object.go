@@ -276,7 +276,7 @@ func hasNUL(literal []byte) bool {
 func (r *reader) syntax(err error) error {
 	var se *jsontext.SyntacticError
 	if !errors.As(err, &se) {
-		// The input is in memory: what is left is io.EOF where a token was due.
+		// The input is in memory, so the only other error is io.EOF where a token was expected.
 		return &FieldError{"body", "ends too early: send the whole JSON object"}
 	}
 	return &FieldError{path(&r.d, se.JSONPointer), r.why(se)}

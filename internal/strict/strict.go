@@ -1,6 +1,6 @@
 // Package strict reads what comes from outside: JSON bodies, query strings and times. It accepts
-// exactly what the API promises to accept and says of everything else which field is wrong and what
-// to do about it. It knows shapes only: bounds, required fields and other rules of the product
+// exactly what the API promises to accept. For everything else its error says which field is wrong,
+// and what to do. It knows shapes only: bounds, required fields and other rules of the product
 // belong to its callers. It must not read from the network, or keep anything of a request after the
 // caller is done with it.
 package strict

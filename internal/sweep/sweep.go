@@ -32,10 +32,10 @@ const (
 	// longer only because a held delivery needs it. It bounds the growth caused by a subscription
 	// that is never activated again.
 	heldEvents = 10_000
-	// roundMost is the number of workspaces that a sweep checks, of a round over all: 100,000 idle
-	// ones cost one look every twenty minutes. grownBack is added to the interval since the last
-	// sweep in which it looks for workspaces that deleted documents, because a commit may end later
-	// than the time in its event's id.
+	// roundMost is the number of workspaces that one sweep checks, as a part of a round over all:
+	// each of 100,000 idle workspaces is checked every twenty minutes. grownBack is added to the
+	// interval since the last sweep in which it looks for workspaces that deleted documents, because
+	// a commit may end later than the time in its event's id.
 	roundMost = 5000
 	grownBack = 10 * time.Second
 	// versionBatch bounds the versions deleted in one transaction, because each may have a megabyte

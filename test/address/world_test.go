@@ -120,7 +120,7 @@ func (w *world) listen(t *testing.T) {
 	})
 }
 
-// ServeHTTP redirects inwards where it is asked to, and else takes what comes.
+// ServeHTTP redirects requests for redirectPath to an inner address, and accepts all others.
 func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == redirectPath {
 		http.Redirect(rw, r, "https://169.254.169.254/", http.StatusTemporaryRedirect)

@@ -66,8 +66,9 @@ func (e *ear) all() []string {
 	return append([]string(nil), e.heard...)
 }
 
-// provoke does with a text what a reader might: it moves over everything in it, focuses and clicks it, but for what
-// would lead away. It returns what ran, what stands there that could, and what was loaded from elsewhere.
+// provoke does with a text what a reader might do: it moves over everything in it, and focuses and clicks it,
+// except links that lead away. It returns the scripts that ran, the elements that could run one, and what was
+// loaded from elsewhere.
 const provoke = `new Promise((done) => {
   const found = [];
   for (const e of document.querySelectorAll('.prose, .prose *')) {

@@ -178,7 +178,7 @@ func (b *tab) branches() {
 	b.keys(kb.ArrowRight)
 	b.until("the focus on the first in it", "document.activeElement.getAttribute('aria-label') === 'Folder 0100' && document.activeElement.ariaLevel === '3'")
 	b.accessible("the tree")
-	// The next page comes with what is open.
+	// The next page shows the same folders open.
 	b.open("/")
 	b.arrive("My workspace")
 	b.see("#tree .row[data-name='Folder 0100']")

@@ -96,7 +96,8 @@ func repeat(t *testing.T, c *cell) {
 	}
 }
 
-// resume: what was in the log before it connects, and what comes while it reads, each once and in order.
+// resume: the client gets the events from before it connects, and those that come while it reads, each once
+// and in order.
 func resume(t *testing.T, c *cell) {
 	c.make(t, c.key, "/api/v1/projects", object{"name": "Before"})
 	after := c.newest(t, c.key)
@@ -182,7 +183,7 @@ func refuse(t *testing.T, c *cell) {
 	}
 }
 
-// change: who changes what somebody else has changed since is told so.
+// change: a client that changes a record which another client has changed since gets an error that says so.
 func change(t *testing.T, c *cell) {
 	document := c.make(t, c.key, "/api/v1/documents", object{"title": "First", "content": "one"})
 	got := c.ask(t, "change", c.URL, object{"id": document["id"]})

@@ -16,7 +16,7 @@ import (
 
 const storyID = "SheafIssueToPage"
 
-// story is the workflow: whatever document the trigger tells of is shared, and the link posted to a chat.
+// story is the workflow: the document that the trigger names is shared, and the link is posted to a chat.
 func story(chat string) object {
 	w := &workflow{connections: object{}}
 	w.add("Trigger", triggerNode())

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A trial is a request to a receiver, and the word for what is wrong with it; empty when it is genuine.
+// A trial is a request to a receiver, with the name of its fault; empty if the request is genuine.
 type trial struct {
 	name, body, secret string
 	headers            map[string]string
@@ -69,7 +69,7 @@ func with(h map[string]string, name, value string) map[string]string {
 	return out
 }
 
-// trials are what everybody who has this secret must judge alike at that time.
+// trials are the requests that all receivers with this secret must judge in the same way at that time.
 func trials(secret string, now time.Time) []trial {
 	genuine, late := signed(now, secret), func(d time.Duration) map[string]string { return signed(now.Add(-d), secret) }
 	altered := strings.Replace(trialBody, "<1>", "<2>", 1)

@@ -14,10 +14,10 @@ import (
 	"sheaf.dev/internal/sheaftest/proof"
 )
 
-// within is how long what is left may take to be delivered in the end: longer than a lease.
+// within is the time in which the remaining deliveries must arrive at the end. It is longer than a lease.
 const within = 5 * time.Minute
 
-// project is what its client knows of it.
+// project is the state of a project as its client knows it.
 type project struct {
 	name             string
 	updates, deletes int  // acknowledged
@@ -138,7 +138,8 @@ type findings struct {
 	lost, missing, sick int
 }
 
-// settle stops the load and gathers what everybody knows, when all has arrived or nothing more does.
+// settle stops the load, waits until everything has arrived or nothing more does, and gathers what all
+// clients know.
 func (f *findings) settle(t *testing.T, r *receiver, s *server, l *load) {
 	t.Helper()
 	l.goesOn(t)
@@ -210,7 +211,7 @@ func (f *findings) reconcile() {
 	}
 }
 
-// compare holds what a client was told against what is there.
+// compare compares the answers that a client got with what is stored.
 func (f *findings) compare(id string, p *project) {
 	name, there := f.stored[id]
 	c := f.changes[id]

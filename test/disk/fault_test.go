@@ -185,7 +185,8 @@ func (f *failing) list(t *testing.T) map[string]string {
 	}
 }
 
-// compare holds what is there against what was acknowledged: not less, and nothing that was refused.
+// compare compares what is stored with what was acknowledged: nothing may be missing, and nothing that was
+// refused may be there.
 func (f *failing) compare(when string, got map[string]string) {
 	if got != nil && !maps.Equal(got, f.stored) {
 		f.complain("%s: %d projects are there, %d were acknowledged", when, len(got), len(f.stored))
@@ -196,7 +197,7 @@ func (f *failing) complain(format string, args ...any) {
 	f.complaints = append(f.complaints, fmt.Sprintf(format, args...))
 }
 
-// afterTheCut takes the power away after everything, and serves what is left.
+// afterTheCut simulates a power cut at the end, and serves what is left on the disk.
 func (f *failing) afterTheCut(t *testing.T, p *program) {
 	t.Helper()
 	disk := lossfs.NewDisk()

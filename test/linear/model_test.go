@@ -94,8 +94,8 @@ func partition(operations []porcupine.Operation) (parts [][]porcupine.Operation)
 // firstName is what a project is called when it is created.
 func firstName(project string) string { return project + " 0" }
 
-// step returns whether the answer is right in that state, and the state after it. A lost answer is always right: when
-// its effect never came, it comes after everything that anybody saw.
+// step returns whether the answer is right in that state, and the state after it. A lost answer is always
+// right: if the write never had an effect, the model puts the effect after everything that a client saw.
 func step(s state, in input, out output) (bool, state) {
 	switch in.kind {
 	case create:

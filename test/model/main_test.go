@@ -105,8 +105,8 @@ func fourthLevel(p *pair) *pair {
 	return &pair{engines: p.engines, now: p.now, change: func(m *model) { m.maxDepth = 4 }}
 }
 
-// deaf is the pair with a second engine that does not hear If-Match, but for a PUT: where that finds nothing, it may be
-// refused for more than one reason.
+// deaf returns the pair with a second engine that ignores If-Match, except for a PUT: if a PUT finds no record,
+// it may be refused for more than one reason.
 func deaf(p *pair) *pair {
 	e := *p.engines[1]
 	e.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

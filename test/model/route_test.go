@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// operation is what the model knows of a route.
+// operation describes a route for the model.
 type operation struct {
 	need   []string
 	fields rules // of the body; nil: it takes none

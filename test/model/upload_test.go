@@ -51,7 +51,7 @@ func (c *call) header(name string) string {
 
 func (c *call) speaksTus() bool { return c.header("Tus-Resumable") == "1.0.0" }
 
-// tus refuses what is not of the protocol, and then what is no id.
+// tus refuses a request that is not of the protocol, and then one with an invalid id.
 func (c *call) tus() answer {
 	switch {
 	case !c.speaksTus():

@@ -171,9 +171,9 @@ func etcdLost(d *deployment) error {
 	return errors.Join(err, d.StartEtcd(0), d.StartEtcd(1))
 }
 
-// refuses asks for what cannot be had, and fails unless it is told so within 2 seconds, five times one after the other. Patroni
-// says that nobody leads before PostgreSQL has stopped, and starts it again as one that can be read: until the balancer has
-// noticed, a node that reads there is ready.
+// refuses requests /readyz of each node. It returns an error unless the node answers 503 within 2 seconds,
+// five times in a row. Patroni reports that no member leads before PostgreSQL has stopped, and starts it again
+// as a server for reading. Until the balancer notices, a node that reads there is ready.
 func (d *deployment) refuses() error {
 	for i := range 3 {
 		n := &node{t: d.t, url: d.NodeURL(i), client: d.client}

@@ -21,7 +21,7 @@ const (
 	mayUse = 384 << 20
 	// waits is how long a burst waits for its turn before the rest of it is refused.
 	waits = 10 * time.Second
-	// tenfold is what is asked, of what was served.
+	// tenfold is the ratio of the requested to the served load.
 	tenfold = 10
 )
 

@@ -116,7 +116,7 @@ func (c *Cluster) Promote() error {
 // Freeze suspends the server and its child processes: the kernel accepts connections, but no
 // process answers. Stop ends a frozen server too.
 func (c *Cluster) Freeze() error {
-	// The parent comes first, so that it forks no more; it may do so until it has stopped.
+	// The parent is stopped first, so that it cannot fork. Until it has stopped, it still may.
 	if err := syscall.Kill(c.server, syscall.SIGSTOP); err != nil {
 		return fmt.Errorf("freeze PostgreSQL: %w", err)
 	}

@@ -7,9 +7,10 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// checkBrandings are the promises about brandings. No event tells of them, so none is compared.
+// checkBrandings are the promises about brandings. Brandings have no events, so the checks do not compare
+// them with the log.
 var checkBrandings = []check{
-	// Its folder is there, in the same workspace, and holds brandings.
+	// Its folder exists in the same workspace, and is one for brandings.
 	{name: "branding folder", judge: tells("branding %s is in folder %s, of type %s"), sql: `
 SELECT b.id, b.folder_id, f.entity_type
 FROM brandings b

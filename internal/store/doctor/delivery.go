@@ -155,8 +155,8 @@ SELECT e.at
 FROM events e
 WHERE e.ws = $1 AND e.number = (SELECT MIN(d.number) FROM deliveries d WHERE d.ws = $1)`
 
-// deliveredSince returns the time since when no delivery was removed for its age. Programs that did
-// not store it removed the oldest first, and before their events.
+// deliveredSince returns a time: no delivery that is younger was removed for its age. Programs that
+// did not store this time removed the oldest deliveries first, and before their events.
 func (p *patient) deliveredSince() (time.Time, error) {
 	if p.swept != nil {
 		return *p.swept, nil

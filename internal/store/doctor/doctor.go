@@ -185,7 +185,7 @@ type patient struct {
 	// swept is the time before which the sweep may have removed old rows; nil: the sweep has not run
 	// yet.
 	swept *time.Time
-	// delivered is the time since when no delivery was removed for its age.
+	// No delivery that is younger than `delivered` was removed for its age.
 	delivered time.Time
 }
 

@@ -31,7 +31,7 @@ import (
 type plant struct {
 	check string
 	sql   []string
-	// beside is what, beyond the workspace, tells of it too on SQLite.
+	// beside is a check outside of the workspace that also finds the violation on SQLite.
 	beside string
 }
 
@@ -610,7 +610,8 @@ func TestDoctor_MoreThanThePlanIsInformation(t *testing.T) {
 	})
 }
 
-// What was removed for its age is missed by nobody; what was not, is.
+// The doctor does not report rows that were removed for their age. It reports rows that are missing for
+// another reason.
 func TestDoctor_KnowsWhatRetentionRemoves(t *testing.T) {
 	t.Parallel()
 	const retention = time.Hour

@@ -106,7 +106,7 @@ FROM information_schema.columns WHERE table_schema = current_schema() AND table_
 	return names, types, needed
 }
 
-// tenantTables returns the tables with rows of workspaces, but that of the workspaces themselves.
+// tenantTables returns the tables with rows of workspaces, except the table `workspaces`.
 func (b bare) tenantTables() (out []string) {
 	for _, table := range b.tables() {
 		if names, _, _ := b.columns(table); slices.Contains(names, "ws") && table != "workspaces" {

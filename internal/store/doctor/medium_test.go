@@ -98,7 +98,7 @@ func (c *flippedContent) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// longer has a byte more of every file than there is.
+// longer returns one byte more of each file than the file has.
 type longer struct{ media.Store }
 
 func (l longer) Open(ctx context.Context, key media.Key) (media.Content, error) {

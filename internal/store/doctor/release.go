@@ -43,7 +43,7 @@ JOIN releases r ON r.ws = d.ws AND r.number = d.release AND r.removing = 0
 WHERE d.ws = $1 AND d.parent_id IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM release_documents p WHERE p.ws = d.ws AND p.release = d.release AND p.document_id = d.parent_id)`},
 
-	// A text that no release has waits for one.
+	// A text that no release has is waiting for a release.
 	{name: "release text unused", judge: tells("%s texts are kept for releases, and no release has them"), sql: `
 SELECT n
 FROM (SELECT COUNT(*) AS n FROM release_texts t WHERE t.ws = $1 AND t.until IS NULL

@@ -6,10 +6,11 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-// checkShares are the promises about shares. That the log tells of one that is not there is no
-// violation: parts that live elsewhere tell of theirs there too.
+// checkShares are the promises about shares. An event about a share that does not exist is no
+// violation: other services report their shares in the log too.
 var checkShares = []check{
-	// What it shows is there, in the same workspace; a document may be deleted, and be restored.
+	// The shared record exists in the same workspace. A document may be in the trash, because it can be
+	// restored.
 	{name: "share resource", judge: tells("share %s is of %s, which is no document, project or folder of projects of this workspace, as it says"), sql: `
 SELECT s.id, s.resource_id
 FROM shares s

@@ -12,7 +12,7 @@ import (
 
 // checkVersions are the promises about the texts of documents and their versions.
 var checkVersions = []check{
-	// A document that is not empty has its text, and it is as long as the document says.
+	// A document that is not empty has its text, and the text is as long as the document says.
 	{name: "document text", judge: tells("document %s, version %s, has a text of %s bytes, and stored are %s"), sql: `
 SELECT d.id, d.version, d.content_bytes, t.bytes
 FROM documents d

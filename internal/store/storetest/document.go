@@ -232,8 +232,8 @@ func documentUnlink(f *fixture) {
 	f.wantDocument("not in the project", elsewhere)
 }
 
-// trashWithinBounds: of documents with many versions fewer go at once, each of them whole, and which
-// are too many is told by when they were deleted.
+// trashWithinBounds: if documents have many versions, fewer of them are deleted in one transaction,
+// each completely. The documents that were deleted first go first.
 func trashWithinBounds(f *fixture) {
 	var all []sheaf.Document
 	for range 4 {

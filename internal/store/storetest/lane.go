@@ -120,7 +120,7 @@ func commitTellsLanes(n *nodes) {
 	lane, off, last := n.subscribe(sheaf.ShareCreated).ID, n.subscribe(sheaf.ShareCreated).ID, n.subscribe(sheaf.ShareDeleted).ID
 	n.subscribe(sheaf.ShareUpdated)
 	n.turn(off, false)
-	// lanes are those that are told of until the event after the act is.
+	// lanes returns the lanes of the notes that arrive before the note of the event after the act.
 	lanes := func(act func()) (out []sheaf.SubscriptionID) {
 		act()
 		n.appendMany(sheaf.ShareDeleted, 1)

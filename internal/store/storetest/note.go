@@ -10,7 +10,7 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// recordTells: a mere success makes nothing due, and every node hears of it.
+// recordTells: an outcome that is a success makes no lane due, and every node gets the note about it.
 func recordTells(n *nodes) {
 	s := n.subscribe(sheaf.ProjectCreated)
 	n.appendMany(sheaf.ProjectCreated, 1)

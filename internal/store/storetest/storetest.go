@@ -1,6 +1,6 @@
-// Package storetest is the conformance suite of the store: what both engines
-// promise, tried on a real database of each. It knows no engine; what one of
-// them alone does is tested beside it, in package store.
+// Package storetest is the conformance suite of the store: it tests what both engines promise, on
+// a real database of each. It must not depend on an engine; what only one engine does is tested
+// in package store.
 package storetest
 
 import (

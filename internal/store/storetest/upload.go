@@ -53,7 +53,7 @@ func uploadRoundTrip(f *fixture) {
 	same(f, "begun elsewhere", get(f, func(r *store.Reader) (int64, error) { return r.CountUploads(theirs.ID, u.Owner) }), int64(0))
 }
 
-// Of two who go on from the same place one is told no, and changes nothing.
+// If two writers continue an upload from the same offset, one of them is refused, and changes nothing.
 func uploadAdvances(f *fixture) {
 	u := f.upload(100, f.now())
 	first, second := u, u

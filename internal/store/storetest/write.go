@@ -145,8 +145,8 @@ func lastSlot(f *fixture) {
 	}
 }
 
-// eventNumbers: no gap in what anybody sees at any moment, and who began after
-// another was answered has the higher number.
+// eventNumbers: no reader ever sees a gap in the numbers. A write that began after the answer to
+// another one has the higher number.
 func eventNumbers(f *fixture) {
 	var answered atomic.Int64
 	stop, watched := make(chan struct{}), make(chan error, 1)

@@ -20,7 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(sheaftest.Patient(m)) }
 
-// begun returns the path of a file with checksums and a table in it, and a connection that never brings the log over.
+// begun returns the path of a file with checksums and a table, and a connection that never runs a
+// checkpoint.
 func begun(t *testing.T) (path string, c *sqlite.Conn) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "test.db")
@@ -110,8 +111,8 @@ func TestFrames_OfATransactionThatOutgrowsTheCache(t *testing.T) {
 	}
 }
 
-// What was gathered of a transaction that was taken back is in the way of nothing: neither of the next one, which is
-// written to the same place, nor of another connection.
+// What was gathered from a transaction that was rolled back disturbs neither the next transaction, which is
+// written to the same place, nor another connection.
 func TestFrames_AfterATransactionThatWasTakenBack(t *testing.T) {
 	t.Parallel()
 	path, c := begun(t)
@@ -139,7 +140,7 @@ func TestFrames_AfterATransactionThatWasTakenBack(t *testing.T) {
 	}
 }
 
-// A commit is in the file before anybody is told of it, also where it is not synced.
+// A commit is in the file before its caller gets the answer, even if it is not synced.
 func TestFrames_AreWrittenOutWithoutSync(t *testing.T) {
 	t.Parallel()
 	path, c := begun(t)
@@ -153,7 +154,7 @@ func TestFrames_AreWrittenOutWithoutSync(t *testing.T) {
 	}
 }
 
-// What rots in the log is refused when it is read, not only when the log is opened.
+// If bytes of the log change on the disk, reading them is refused, and not only opening the log.
 func TestFrames_DamageIsRefusedWhenItIsRead(t *testing.T) {
 	t.Parallel()
 	path, c := begun(t)
@@ -203,7 +204,8 @@ func TestConnections_KeepTheirPlans(t *testing.T) {
 	}
 }
 
-// In the header of the first page a flip is refused, but for what SQLite sets anew in a copy; there it changes nothing.
+// A flipped bit in the header of the first page is refused. The fields that SQLite sets again in a copy are
+// the exception: there, a flip changes nothing.
 func TestChecksum_OfTheFirstPage(t *testing.T) {
 	page := make([]byte, 4096)
 	copy(page, "SQLite format 3\x00")
@@ -241,8 +243,9 @@ func unstamped(t *testing.T) (path string, c *sqlite.Conn) {
 	return path, c
 }
 
-// The first page is stamped when all others are on the disk: a file whose first page has its checksum is taken for
-// whole. So it is left alone where it is not known that they are.
+// The first page is stamped when all other pages are on the disk, because a file whose first page has its
+// checksum counts as complete. If it is not known whether the others are on the disk, the first page is not
+// stamped.
 func TestRestamp_LeavesTheFirstPageWhenTheDiskFails(t *testing.T) {
 	t.Parallel()
 	path, _ := unstamped(t)
@@ -278,7 +281,7 @@ func TestRestamp_LeavesTheFirstPageWhenTheDiskFails(t *testing.T) {
 	}
 }
 
-// Our own checkpointer writes the file too: not between the reading of a page and its stamping.
+// Our own checkpointer writes the file too, but never between the reading and the stamping of a page.
 func TestRestamp_KeepsOurOwnConnectionsFromTheFile(t *testing.T) {
 	t.Parallel()
 	path, c := unstamped(t)

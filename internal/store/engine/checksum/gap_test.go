@@ -21,8 +21,8 @@ UPDATE texts SET value = value || value WHERE rowid IN (SELECT rowid FROM texts 
 UPDATE texts SET name = substr(name, 3) || hex(randomblob(3)) WHERE rowid IN (SELECT rowid FROM texts ORDER BY random() LIMIT 40);
 DELETE FROM texts WHERE rowid IN (SELECT rowid FROM texts ORDER BY random() LIMIT 40)`
 
-// D206: of rows that were deleted no byte is left in the file, also of copies that SQLite made when it
-// distributed the rows of full pages. The rows beside them are whole.
+// D206: no byte of deleted rows is left in the file, nor of the copies that SQLite made when it
+// distributed the rows of full pages. The rows beside them are unchanged.
 func TestGap_HasNothingOfDeletedRows(t *testing.T) {
 	t.Parallel()
 	path, c := begun(t)
