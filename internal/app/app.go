@@ -41,7 +41,8 @@ type App struct {
 	removal    time.Duration // see Config.RemovalWait
 	fixedPlans bool          // see Config.FixedPlans
 	lines      lines         // queues for hashing passwords
-	merges     *fair.Turns   // of workspaces, for merging proposals
+	merges     *fair.Turns   // of workspaces, for merging proposals, and for making and comparing releases
+	searches   *fair.Turns   // of workspaces, for readers who search a release
 	disk       *disk.Watch
 	maxRecords func(sheaf.Plan) int   // never nil: see Config.MaxRecords
 	quota      func(sheaf.Plan) int64 // never nil: see Config.Quota
@@ -106,7 +107,7 @@ func New(c Config) *App {
 	if c.MaxMedium == 0 {
 		c.MaxMedium = sheaf.MaxMedium
 	}
-	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), fixedPlans: c.FixedPlans, lines: newLines(), merges: fair.New(mergeTurns), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
+	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), fixedPlans: c.FixedPlans, lines: newLines(), merges: fair.New(mergeTurns), searches: fair.New(mergeTurns), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
 		index: c.Index, media: c.Media, verified: media.NewVerifier(c.Media, verifyWithin), webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 

@@ -76,7 +76,7 @@ func merging[T any](ctx context.Context, a *App, c Caller, needs need, act func(
 	if !errors.Is(err, errMerge) {
 		return out, err
 	}
-	done, err := a.costlyTurn(ctx, c.Workspace, "too many proposals are being merged at this moment: try again in a few seconds")
+	done, err := costlyTurn(ctx, a.merges, c.Workspace, "too many proposals are being merged at this moment: try again in a few seconds")
 	if err != nil {
 		return out, err
 	}

@@ -110,7 +110,16 @@ func (a *App) ReleasedMedium(ctx context.Context, c Caller, id sheaf.ReleaseID, 
 // empty, the documents as they are now. A release of another project is Invalid, and so is a project
 // with more documents than a release may have.
 func (a *App) DiffRelease(ctx context.Context, c Caller, id, to sheaf.ReleaseID) (sheaf.ReleaseDiff, error) {
-	return read(ctx, a, c, releasesRead(), func(r *store.Reader) (d sheaf.ReleaseDiff, err error) {
+	needs := releasesRead()
+	if err := firstError(needs(c), c.Refusal); err != nil {
+		return sheaf.ReleaseDiff{}, err
+	}
+	done, err := costlyTurn(ctx, a.merges, c.Workspace, "too many releases are being compared at this moment: try again in a few seconds")
+	if err != nil {
+		return sheaf.ReleaseDiff{}, err
+	}
+	defer done()
+	return read(ctx, a, c, needs, func(r *store.Reader) (d sheaf.ReleaseDiff, err error) {
 		from, err := r.Release(c.Workspace, id)
 		if err != nil {
 			return d, err
@@ -169,7 +178,7 @@ func (a *App) CreateRelease(ctx context.Context, c Caller, project sheaf.Project
 	if err := firstError(needs(c), c.Refusal, fault); err != nil {
 		return out, err
 	}
-	done, err := a.costlyTurn(ctx, c.Workspace, "too many releases are being made at this moment: try again in a few seconds")
+	done, err := costlyTurn(ctx, a.merges, c.Workspace, "too many releases are being made at this moment: try again in a few seconds")
 	if err != nil {
 		return out, err
 	}
@@ -192,8 +201,8 @@ var errTexts = errors.New("there are texts to copy")
 
 // costlyTurn waits for a turn of the workspace at work that takes much processor time, such as searching
 // long texts. If none comes in time, it returns Unavailable with the text.
-func (a *App) costlyTurn(ctx context.Context, ws sheaf.WorkspaceID, busy string) (done func(), err error) {
-	done, err = a.merges.Take(ctx, string(ws), 1)
+func costlyTurn(ctx context.Context, turns *fair.Turns, ws sheaf.WorkspaceID, busy string) (done func(), err error) {
+	done, err = turns.Take(ctx, string(ws), 1)
 	if errors.Is(err, fair.ErrBusy) {
 		return nil, &sheaf.Error{Kind: sheaf.Unavailable, Code: sheaf.CodeUnavailable, RetryAfter: turnWithin, Text: busy}
 	}

@@ -69,7 +69,10 @@ func (w *work) createShare(in sheaf.ShareChange, passwordHash string) (sheaf.Sha
 	if err := firstMissing(w.shareableExists(s), w.brandingExists(s.BrandingID)); err != nil {
 		return s, err
 	}
-	if err := firstError(w.mayReadReleasesOf(s), w.releaseExists(s)); err != nil {
+	if err := w.mayReadReleasesOf(s); err != nil {
+		return s, err
+	}
+	if err := w.releaseExists(s); err != nil {
 		return s, err
 	}
 	// Checked here and not before: if the request is repeated after the share expired, it still

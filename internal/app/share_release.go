@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 
 	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
@@ -128,8 +129,8 @@ func releasedOf(r *store.Reader, ws sheaf.WorkspaceID, release sheaf.Release, id
 }
 
 const (
-	// searchedBytes is how much text of a release one search reads. Of the remaining documents it
-	// searches only the titles.
+	// searchedBytes is how much of the titles, descriptions and texts of a release one search reads. Of the
+	// remaining documents it searches only the titles.
 	searchedBytes = 16 << 20
 	// searchedAtOnce is the number of documents whose texts are in memory at a time.
 	searchedAtOnce = 20
@@ -141,7 +142,7 @@ func (a *App) searchReleased(ctx context.Context, s sheaf.Shared, release sheaf.
 	if err != nil {
 		return out, err
 	}
-	done, err := a.costlyTurn(ctx, s.Workspace, "too many people are searching at this moment: try again in a few seconds")
+	done, err := costlyTurn(ctx, a.searches, s.Workspace, "too many people are searching at this moment: try again in a few seconds")
 	if err != nil {
 		return out, err
 	}
@@ -151,7 +152,7 @@ func (a *App) searchReleased(ctx context.Context, s sheaf.Shared, release sheaf.
 		if err != nil {
 			return out, err
 		}
-		var inTitle, inText []sheaf.Hit
+		var inTitle, inText []sheaf.TreeEntry
 		room := int64(searchedBytes)
 		for len(tree) > 0 {
 			group := tree[:min(searchedAtOnce, len(tree))]
@@ -164,18 +165,32 @@ func (a *App) searchReleased(ctx context.Context, s sheaf.Shared, release sheaf.
 				return out, sheaf.UnavailableError(err)
 			}
 			for i := range found {
-				room -= int64(len(found[i].Content))
-				switch h, title, ok := matcher.Match(&found[i]); {
+				f := &found[i]
+				if room <= 0 {
+					f.Description = "" // only the titles of what is left are searched
+				}
+				room -= int64(len(f.Title) + len(f.Description) + len(f.Content))
+				switch title, ok := matcher.Match(f); {
 				case title:
-					inTitle = append(inTitle, h)
+					inTitle = append(inTitle, group[i])
 				case ok:
-					inText = append(inText, h)
+					inText = append(inText, group[i])
 				}
 			}
 		}
 		out.Partly = room <= 0
 		all := append(inTitle, inText...)
-		out.Page = sheaf.Page[sheaf.Hit]{Total: int64(len(all)), Paging: q.Paging, Items: all[min(q.Offset, len(all)):min(q.Offset+q.Limit, len(all))]}
+		shown := all[min(q.Offset, len(all)):min(q.Offset+q.Limit, len(all))]
+		out.Page = sheaf.Page[sheaf.Hit]{Total: int64(len(all)), Paging: q.Paging}
+		for group := range slices.Chunk(shown, searchedAtOnce) {
+			found, err := r.FindableReleased(s.Workspace, release, group, true)
+			if err != nil {
+				return out, err
+			}
+			for i := range found {
+				out.Page.Items = append(out.Page.Items, matcher.Hit(&found[i]))
+			}
+		}
 		return out, nil
 	})
 }

@@ -144,20 +144,20 @@ func (m *importer) canPropose(ctx context.Context, plan markdown.Plan) error {
 	if err := m.known(ctx); err != nil {
 		return err
 	}
-	for _, c := range plan.Create {
-		if _, err := m.proposedProject(c); err != nil {
-			return fileError(c.Path, err)
+	for _, e := range plan.Create {
+		if _, err := m.proposedProject(e); err != nil {
+			return fileError(e.Path, err)
 		}
 	}
 	return nil
 }
 
 // proposedProject returns the id of the project in which a document would be.
-func (m *importer) proposedProject(c markdown.Change) (string, error) {
+func (m *importer) proposedProject(e *markdown.Entry) (string, error) {
 	if m.lib.AsProject && m.lib.Home != "" {
 		return m.lib.Home, nil
 	}
-	of := m.above(c.Entry).Project
+	of := m.above(e).Project
 	if id, ok := m.projects[markdown.ExternalID(m.lib.Source, of.Path)]; ok {
 		return id, nil
 	}
@@ -175,7 +175,7 @@ func (m *importer) placed(c markdown.Change, trashed string) (out client.NewChan
 	if c.Document.ID != "" && !moves {
 		return out, nil
 	}
-	project, err := m.proposedProject(c)
+	project, err := m.proposedProject(c.Entry)
 	if err != nil {
 		return out, err
 	}

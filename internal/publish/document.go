@@ -108,7 +108,7 @@ func (v *visit) showDocument(id sheaf.DocumentID, raw string) error {
 	var left bool
 	data.ID, left = text.Titled(d.Title)
 	data.Titled = !left && titled(text, d.Title)
-	l := layout{Title: d.Title, Description: described(d.Description, text.Opening()), URL: v.share.URL, Listed: v.listed(), Brand: v.brandOf(d.Branding),
+	l := layout{Title: d.Title, Description: described(d.Description, text.Opening()), URL: v.share.URL, Listed: v.indexed(), Brand: v.brandOf(d.Branding),
 		Icon: v.iconOf(d.Project, d.Branding), Picture: v.pictureOf(d.Branding, d.ID, text)}
 	l.For = v.alternates(v.home())
 	if d.Project != nil {
@@ -146,10 +146,12 @@ func (v *visit) place(page *documentPage, d app.SharedDocument) {
 	page.Place, page.Beside = p, neighbours{v.home(), p.Previous, p.Next}
 }
 
-// listed reports whether search engines may list the page.
-func (v *visit) listed() bool {
-	return v.share.Listed && v.share.PasswordHash == "" && v.switched == "" // a switched page would compete with the share's own
-}
+// listed reports whether the share is for search engines and programs.
+func (v *visit) listed() bool { return v.share.Listed && v.share.PasswordHash == "" }
+
+// indexed reports whether search engines may list the page. Pages of a release to which readers switch would
+// compete with the share's own.
+func (v *visit) indexed() bool { return v.listed() && v.switched == "" }
 
 // refs returns the addresses for a document's links: to other documents that the share shows, and
 // to its media. Links to anything else become plain text.

@@ -36,7 +36,7 @@ func (v *visit) folder(id sheaf.FolderID) error {
 	if len(above) > 0 {
 		data.Crumbs = v.crumbs(f.Site, above[:len(above)-1])
 	}
-	l := layout{Title: f.Name, URL: v.share.URL + strings.TrimPrefix(home, v.home()), Listed: v.listed(), Home: v.home(), Project: f.Site.Top.Name,
+	l := layout{Title: f.Name, URL: v.share.URL + strings.TrimPrefix(home, v.home()), Listed: v.indexed(), Home: v.home(), Project: f.Site.Top.Name,
 		Brand: v.brandOf(f.Branding), Icon: v.iconOf(nil, f.Branding), Picture: v.pictureOf(f.Branding, "", nil),
 		Tree: v.siteNavigation(f.Site, "", string(f.ID)), For: v.alternates(pageAddress(home, n))}
 	body, err := v.page("folder", l, data)

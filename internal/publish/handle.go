@@ -72,6 +72,9 @@ func (v *visit) serve() error {
 	if v.share, err = v.publisher.App.OpenShare(v.r.Context(), v.r.PathValue("token")); err != nil {
 		return err
 	}
+	if v.switched != "" && (v.share.ResourceType != sheaf.ShareOfProject || !v.share.ShowReleases) {
+		return errNothing
+	}
 	v.share.Switched = v.switched
 	v.share.URL += v.releasePath()
 	if err := v.AdmitWorkspace(string(v.share.Workspace)); err != nil {
@@ -127,7 +130,7 @@ func (v *visit) admit() error {
 
 // show shows a page, from the cache or a new one.
 func (v *visit) show(r *route) error {
-	if v.listed() {
+	if v.indexed() {
 		v.Header().Del("X-Robots-Tag")
 	}
 	if r.counts && v.r.Method == http.MethodGet && v.r.Header.Get("Sec-Purpose") == "" {

@@ -86,7 +86,7 @@ func (v *visit) project(id sheaf.ProjectID, home string) error {
 	}
 	data := projectPage{SharedProject: p, List: list, Raw: home + "/raw",
 		Pages: pagesOf(n, documentsPerPage, p.Documents.Total, func(page int) string { return fmt.Sprintf("%s?page=%d", home, page) })}
-	l := layout{Title: p.Name, Description: described(p.Description, ""), URL: v.share.URL + strings.TrimPrefix(home, v.home()), Listed: v.listed(),
+	l := layout{Title: p.Name, Description: described(p.Description, ""), URL: v.share.URL + strings.TrimPrefix(home, v.home()), Listed: v.indexed(),
 		Home: v.home(), Project: p.Name, Brand: v.brandOf(p.Branding),
 		Icon: v.iconOf(&p.Project, p.Branding), Picture: v.pictureOf(p.Branding, "", nil), For: v.alternates(pageAddress(home, n))}
 	if p.Site != nil {

@@ -14,12 +14,13 @@ func NewMatcher(q sheaf.SearchQuery) (*Matcher, error) {
 	return &Matcher{View{query: q, words: w}}, err
 }
 
-// Match reports whether the record contains all words, and whether its title does. It returns the record as
-// results show it.
-func (m *Matcher) Match(f *store.Findable) (h sheaf.Hit, inTitle, ok bool) {
-	found, folded, ok := m.view.match(f)
-	if !ok {
-		return h, false, false
-	}
-	return m.view.hitOf(f, folded.body), found.inTitle, true
+// Match reports whether the record contains all words, and whether its title does.
+func (m *Matcher) Match(f *store.Findable) (inTitle, ok bool) {
+	found, _, ok := m.view.match(f)
+	return ok && found.inTitle, ok
+}
+
+// Hit returns a record that matches as results show it.
+func (m *Matcher) Hit(f *store.Findable) sheaf.Hit {
+	return m.view.hitOf(f, newRecord(f).body)
 }

@@ -59,6 +59,9 @@ func TestProposals_ProposeDiscussAccept(t *testing.T) {
 	bob.fill("[name=message]", "Two people asked me last week.")
 	bob.see("[data-preview-pane] .prose strong")
 	bob.shot("document-suggest")
+	bob.open(address + "/suggest-move")
+	bob.see("[name=about]")
+	bob.shot("document-suggest-act")
 	bob.open(address + "/suggest") // what was typed survives a reload
 	bob.read("Restored your unsaved changes.")
 	bob.until("the title that was typed", "document.querySelector('[name=about]').value === 'Say which button'")
