@@ -302,7 +302,7 @@ func TestMailer_WhoIsRefused(t *testing.T) {
 		s.api.Clock.Advance(time.Minute)
 		must(s, s.round())
 		s.wantLetters("for good", "admin@example.com")
-		if log := s.log.String(); strings.Contains(log, "owner@") || !strings.Contains(log, "takes nothing for a member") {
+		if log := s.log.String(); strings.Contains(log, "owner@") || !strings.Contains(log, "refused the address of a member") {
 			s.Errorf("the log is\n%s", log)
 		}
 		s.server.Refuse("admin@example.com", 550)
