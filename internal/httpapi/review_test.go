@@ -214,7 +214,7 @@ func TestReview_Approvals(t *testing.T) {
 		}
 		missing := func(has int) {
 			t.Helper()
-			accept(t, r.admin, p).WantError(t, 409, "APPROVALS_MISSING", fmt.Sprintf("2 people who did not write it and may approve it now, and has %d", has))
+			accept(t, r.admin, p).WantError(t, 409, "APPROVALS_MISSING", fmt.Sprintf("has %d of the 2 approvals that it needs by people who did not write it", has))
 			if got := textOf(t, r.admin, r.ids["{id}"]); got != "first second" {
 				t.Errorf("it wrote %q", got)
 			}
