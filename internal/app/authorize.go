@@ -234,7 +234,7 @@ func (w *work) authorizeStored(needs need) error {
 		}
 		return needs(c)
 	}
-	k, err := w.Key(w.ws.ID, c.Key.ID)
+	k, err := w.RefreshKey(w.ws.ID, c.Key)
 	if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
 		return err
 	}

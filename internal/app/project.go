@@ -43,7 +43,7 @@ func (a *App) Project(ctx context.Context, c Caller, id sheaf.ProjectID) (sheaf.
 		if d.Project, err = r.Project(c.Workspace, id); err != nil {
 			return d, err
 		}
-		d.Documents, err = r.NewestDocuments(c.Workspace, id, sheaf.MaxEmbedded)
+		d.Documents, err = r.NewestDocuments(c.Workspace, id, int(min(d.DocumentCount, sheaf.MaxEmbedded)))
 		return d, err
 	})
 }

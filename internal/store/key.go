@@ -209,6 +209,20 @@ func (r *Reader) Key(ws sheaf.WorkspaceID, id sheaf.KeyID) (sheaf.Key, error) {
 	return mustFind(r, "key", selectKey, scanKey, ws, id)
 }
 
+const selectKeyState = `
+SELECT revoked_at, rotation, old_until
+FROM api_keys
+WHERE ws = $1 AND id = $2`
+
+// RefreshKey returns k, which was read before, as it is now, or NotFound. It reads only what can
+// change and decides whether the key works.
+func (r *Reader) RefreshKey(ws sheaf.WorkspaceID, k sheaf.Key) (sheaf.Key, error) {
+	return mustFind(r, "key", selectKeyState, func(w *row) sheaf.Key {
+		k.RevokedAt, k.Rotation, k.OldUntil = w.OptTime(), w.Int(), w.OptTime()
+		return k
+	}, ws, k.ID)
+}
+
 const revokeKey = `
 UPDATE api_keys
 SET revoked_at = $3

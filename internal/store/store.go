@@ -369,6 +369,7 @@ type Tx struct {
 	sql     *engine.Tx
 	note    Note
 	touched map[sheaf.WorkspaceID]int64 // new version of each changed workspace
+	stored  sheaf.Workspace             // the workspace locked or saved last, as it is stored
 }
 
 // reading and writing adapt a caller's closure to the engine's Reader and Tx.

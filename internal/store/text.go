@@ -52,10 +52,13 @@ func textHash(shown string) any {
 
 // readHash is the inverse of textHash.
 func readHash(r *row) string {
-	if hash := r.OptBlob(); hash != nil {
-		return hex.EncodeToString(hash)
+	if r.Null() {
+		r.Skip()
+		return sheaf.EmptySHA256
 	}
-	return sheaf.EmptySHA256
+	var hash [sha256.Size]byte
+	var digits [2 * sha256.Size]byte
+	return string(digits[:hex.Encode(digits[:], r.Into(hash[:0]))])
 }
 
 // TextColumns are what ScanText reads, in its order.

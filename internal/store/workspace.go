@@ -62,19 +62,30 @@ func (r *Reader) workspace(sql string, id sheaf.WorkspaceID) (sheaf.Workspace, e
 // LockWorkspace returns the workspace and locks it until the transaction ends: all other changes in
 // the workspace wait. This serialises limits, folder moves and event numbers. SaveWorkspace stores
 // changes of the counters.
-func (tx *Tx) LockWorkspace(id sheaf.WorkspaceID) (sheaf.Workspace, error) {
-	return tx.workspace(selectWorkspace+tx.dialect().ForUpdate(), id)
+func (tx *Tx) LockWorkspace(id sheaf.WorkspaceID) (w sheaf.Workspace, err error) {
+	w, err = tx.workspace(selectWorkspace+tx.dialect().ForUpdate(), id)
+	if err == nil {
+		tx.stored = w
+	}
+	return w, err
 }
 
 // NextVersion returns the workspace version that follows `version` at time now.
 func NextVersion(version int64, now time.Time) int64 { return max(version+1, now.UnixMicro()) }
 
-const updateWorkspace = `
+const (
+	// updateDocuments stores what almost every change of a document changes, and nothing else: it
+	// runs in every such transaction.
+	updateDocuments = `
 UPDATE workspaces
-SET version = $2, last_number = $3, last_event = $4, projects = $5, documents = $6, subscriptions = $7, storage = $8,
-  newest_at = $9, newest_shared = $10, brandings = $11, shares = $12, filters = $13, kept = $14, given = $15,
-  last_event_at = $16, restrictions = $17, reviewed = $18
+SET version = $2, last_number = $3, last_event = $4, documents = $5, storage = $6, newest_at = $7, newest_shared = $8, last_event_at = $9
 WHERE ws = $1`
+
+	updateOthers = `
+UPDATE workspaces
+SET projects = $2, subscriptions = $3, brandings = $4, shares = $5, filters = $6, kept = $7, given = $8, restrictions = $9, reviewed = $10
+WHERE ws = $1`
+)
 
 // SaveWorkspace stores the counters of a workspace that this transaction has locked. The default
 // branding is stored by SetDefaultBranding.
@@ -83,9 +94,21 @@ func (tx *Tx) SaveWorkspace(w sheaf.Workspace) error {
 		tx.touched = map[sheaf.WorkspaceID]int64{}
 	}
 	tx.touched[w.ID] = w.Version
-	return tx.exec(updateWorkspace, w.ID, w.Version, w.LastNumber, w.LastEvent, w.Projects, w.Documents, w.Subscriptions, w.Storage,
-		storedNewest(w.NewestAt), w.NewestShared, w.Brandings, w.Shares, w.Filters, w.Kept, w.Given,
-		storedNewest(w.LastEventAt), w.Restrictions, w.Reviewed)
+	before := tx.stored
+	tx.stored = w
+	err := tx.exec(updateDocuments, w.ID, w.Version, w.LastNumber, w.LastEvent, w.Documents, w.Storage, storedNewest(w.NewestAt), w.NewestShared, storedNewest(w.LastEventAt))
+	if err != nil || (before.ID == w.ID && others(before) == others(w)) {
+		return err
+	}
+	return tx.exec(updateOthers, w.ID, w.Projects, w.Subscriptions, w.Brandings, w.Shares, w.Filters, w.Kept, w.Given, w.Restrictions, w.Reviewed)
+}
+
+// others returns the counters that updateOthers stores.
+func others(w sheaf.Workspace) sheaf.Workspace {
+	return sheaf.Workspace{
+		Projects: w.Projects, Subscriptions: w.Subscriptions, Brandings: w.Brandings, Shares: w.Shares, Filters: w.Filters,
+		Kept: w.Kept, Given: w.Given, Restrictions: w.Restrictions, Reviewed: w.Reviewed,
+	}
 }
 
 const insertWorkspace = `

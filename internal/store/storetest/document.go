@@ -1,12 +1,15 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/sheaftest/fill"
 	"sheaf.dev/internal/store"
 )
 
@@ -185,6 +188,38 @@ func documentNewest(f *fixture) {
 	for most, want := range map[int][]sheaf.DocumentID{10: {three.ID, one.ID}, 1: {three.ID}} {
 		got := get(f, func(r *store.Reader) ([]sheaf.Document, error) { return r.NewestDocuments(f.ws.ID, p.ID, most) })
 		same(f, "newest change first, ties by creation", ids(got, func(d sheaf.Document) sheaf.DocumentID { return d.ID }), want)
+	}
+}
+
+// documentsOfLargeProject lists a project that has most of the workspace's documents: the store then
+// reads the order's index, and skips the documents of other projects.
+func documentsOfLargeProject(f *fixture) {
+	large, small := f.project(nil), f.project(nil)
+	for range 2 {
+		f.must(fill.Documents(f.store, f.ws.ID, small.ID, 40))
+		f.must(fill.Documents(f.store, f.ws.ID, large.ID, 300))
+	}
+	all := get(f, func(r *store.Reader) ([]sheaf.Document, error) { return r.NewestDocuments(f.ws.ID, large.ID, 700) })
+	same(f, "documents", len(all), 600)
+	for sort, compare := range map[sheaf.DocumentSort]func(a, b sheaf.Document) int{
+		sheaf.DocumentsByCreated: func(a, b sheaf.Document) int { return cmp.Compare(a.Number, b.Number) },
+		sheaf.DocumentsByTitle: func(a, b sheaf.Document) int {
+			return cmp.Or(cmp.Compare(a.Title, b.Title), cmp.Compare(a.Number, b.Number))
+		},
+	} {
+		slices.SortFunc(all, compare)
+		for _, p := range []sheaf.Paging{{Limit: 50}, {Limit: 50, Offset: 270}, {Limit: 50, Offset: 560}, {Limit: 50, Desc: true}} {
+			filter := sheaf.DocumentFilter{Project: sheaf.Some(large.ID), Sort: sort, Paging: p}
+			got := get(f, func(r *store.Reader) (sheaf.Page[sheaf.Document], error) { return r.Documents(f.ws.ID, filter) })
+			want := slices.Clone(all)
+			if p.Desc {
+				slices.Reverse(want)
+			}
+			want = want[p.Offset:min(len(want), p.Offset+p.Limit)]
+			id := func(d sheaf.Document) sheaf.DocumentID { return d.ID }
+			same(f, fmt.Sprint(sort, p), ids(got.Items, id), ids(want, id))
+			same(f, "total", got.Total, int64(600))
+		}
 	}
 }
 

@@ -61,6 +61,7 @@ var inWorkspace = map[string]func(*fixture){
 	"Document/much text goes in parts":                   trashInParts,
 	"Document/constraints":                               documentConstraints,
 	"Document/newest of a project":                       documentNewest,
+	"Document/list of a large project":                   documentsOfLargeProject,
 	"Document/unlinked from a project":                   documentUnlink,
 	"Text/round trip":                                    textRoundTrip,
 	"Text/once for a document":                           textOnce,
