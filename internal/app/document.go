@@ -277,8 +277,8 @@ func (w *work) changeDocumentBy(by sheaf.Author, before, d sheaf.Document, text 
 // PurgeDocument permanently deletes a soft-deleted document, with its texts, versions and shares. A
 // document that is not deleted is a CONFLICT. So is one that is in releases, unless `released` is set:
 // then it is removed from them too. The document has no event, since its deletion had
-// one; each of its shares has one. If there are many shares they go first, in chunks; then, if they
-// have much text, old versions.
+// one; each of its shares has one. If there are many shares they go first, in chunks; then the document
+// leaves its releases, a few in each chunk; then, if they have much text, old versions go.
 func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, released bool, match sheaf.Match) error {
 	needs := scope(sheaf.DocumentsWrite)
 	if released {
@@ -317,11 +317,18 @@ func (a *App) PurgeDocument(ctx context.Context, c Caller, id sheaf.DocumentID, 
 		if _, err := w.unshare(sheaf.ShareOfDocument, string(id), most); err != nil || shares > most {
 			return part, err
 		}
-		unused, err := w.dropFromReleases(id)
+		if at == light && released {
+			return nothing, nil // each release is a change of many rows
+		}
+		unused, more, err := w.dropFromReleases(id)
 		if err != nil {
 			return nothing, err
 		}
-		removed = append(removed, unused...) // in one chunk, the first of those that purge
+		removed = append(removed, unused...)
+		if more {
+			w.changes()
+			return part, nil
+		}
 		return w.purge(id)
 	})
 	for _, r := range removed {

@@ -209,7 +209,7 @@ func (im *importing) acceptReleased(r *store.Reader, record ImportRecord) error 
 		}
 	} else if _, known := im.releaseTexts[hash]; !known && bytes > 0 {
 		im.releaseTexts[hash] = bytes
-		im.newReleaseTexts = append(im.newReleaseTexts, acceptedReleaseText{record.text, record.named, release.skipped})
+		im.newReleaseTexts = append(im.newReleaseTexts, acceptedReleaseText{record.text, record.named})
 	}
 	if release.skipped {
 		return nil
@@ -229,9 +229,8 @@ func (im *importing) touch(release *importedRelease) { im.touched[release.ID] = 
 
 // acceptedReleaseText is a text of a document of a release to save.
 type acceptedReleaseText struct {
-	text    store.Text
-	named   []sheaf.MediumID // media that it names
-	pending bool             // no accepted document has it
+	text  store.Text
+	named []sheaf.MediumID // media that it names
 }
 
 // keptMedium is a medium of a release to save, whose bytes are stored.
@@ -331,17 +330,15 @@ func (w *work) saveReleases(im *importing) error {
 		}
 	}
 	for _, t := range im.newReleaseTexts {
-		var pending *time.Time
-		if t.pending {
-			pending = &until
-		}
-		grown, err := w.InsertReleaseText(w.ws.ID, t.text, t.named, pending)
+		grown, err := w.InsertReleaseText(w.ws.ID, t.text, t.named, until)
 		w.ws.Storage += grown
 		if err != nil {
 			return err
 		}
 	}
-	if err := w.InsertReleased(w.ws.ID, im.newReleased); err != nil {
+	grown, err := w.InsertReleased(w.ws.ID, im.newReleased, until)
+	w.ws.Storage += grown
+	if err != nil {
 		return err
 	}
 	for _, k := range im.newKept {
@@ -395,6 +392,9 @@ func (w *work) publishRelease(r endedRelease) error {
 	}
 	if r.Notes != nil {
 		w.ws.Storage += int64(len(*r.Notes)) // no plan limits what an operator imports
+	}
+	if err := w.CountMentions(w.ws.ID, r.Number, mostReleaseMedia); err != nil {
+		return err
 	}
 	return w.PublishImporting(w.ws.ID, r.ID)
 }

@@ -253,7 +253,7 @@ func (a *App) DeleteProject(ctx context.Context, c Caller, id sheaf.ProjectID, m
 		return all, w.removeProject(p)
 	})
 	if err == nil {
-		_ = a.emptyReleases(context.WithoutCancel(ctx), c.Workspace) // the sweep repeats it
+		a.beginEmptying(ctx, c.Workspace)
 	}
 	return err
 }

@@ -23,8 +23,8 @@ const (
 	copiedBytes = 4 << 20
 	// After copyRounds rounds of copying texts that changed meanwhile, CreateRelease gives up.
 	copyRounds = 10
-	// fewTexts is the number of texts that the transaction which makes the release may copy itself, so
-	// that a project in which people write all the time can have a release.
+	// fewTexts is the number of texts that the transaction which makes the release may copy itself, of
+	// up to copiedBytes together, so that a project in which people write all the time can have a release.
 	fewTexts = 20
 	// copyWithin is how long copied texts are kept without a release.
 	copyWithin = 10 * time.Minute
@@ -222,13 +222,22 @@ func (a *App) copyTexts(ctx context.Context, c Caller, project sheaf.ProjectID, 
 			}
 			return r.MissingReleaseTexts(c.Workspace, project, copiedTexts)
 		})
-		if err != nil || len(missing) <= fewTexts {
+		if err != nil || areFew(missing) {
 			return err
 		}
 		if err := a.copySome(ctx, c, missing); err != nil {
 			return err
 		}
 	}
+}
+
+// areFew reports whether the transaction that makes a release may copy the texts itself.
+func areFew(sources []store.TextSource) bool {
+	var bytes int64
+	for _, s := range sources {
+		bytes += s.Bytes
+	}
+	return len(sources) <= fewTexts && bytes <= copiedBytes
 }
 
 // ignoreConflict returns nil for a CONFLICT: if the request is repeated with its Idempotency-Key, the
@@ -250,6 +259,9 @@ func (a *App) copySome(ctx context.Context, c Caller, sources []store.TextSource
 			break
 		}
 		bytes += s.Bytes
+		if s.Fields {
+			continue
+		}
 		ids, err := read(ctx, a, c, scope(sheaf.ReleasesWrite), func(r *store.Reader) ([]sheaf.MediumID, error) {
 			return mediaOfSource(r.Unrestricted(), c.Workspace, s)
 		})
@@ -265,7 +277,7 @@ func (a *App) copySome(ctx context.Context, c Caller, sources []store.TextSource
 				return err
 			}
 		}
-		return nil
+		return w.RenewReleaseTexts(w.ws.ID, w.now.Add(copyWithin), w.now.Add(copyWithin/2))
 	})
 }
 
@@ -296,10 +308,16 @@ func mediaNamed(text string) (ids []sheaf.MediumID) {
 	return ids
 }
 
-// copyText copies a text for releases, and counts it. It returns QUOTA_REACHED if the workspace has no
-// room for it.
+// copyText copies a text or fields for releases, and counts them. It returns QUOTA_REACHED if the workspace has no
+// room.
 func (w *work) copyText(s store.TextSource, named []sheaf.MediumID) error {
-	grown, err := w.CopyReleaseText(w.ws.ID, s, named, w.now.Add(copyWithin))
+	var grown int64
+	var err error
+	if until := w.now.Add(copyWithin); s.Fields {
+		grown, err = w.CopyReleaseFields(w.ws.ID, s, until)
+	} else {
+		grown, err = w.CopyReleaseText(w.ws.ID, s, named, until)
+	}
 	if err != nil {
 		return err
 	}
@@ -361,11 +379,14 @@ func (w *work) createRelease(project sheaf.ProjectID, in sheaf.ReleaseChange, at
 	if err != nil {
 		return r, err
 	}
-	if len(missing) > fewTexts {
+	if !areFew(missing) {
 		return r, errTexts
 	}
 	for _, s := range missing {
-		named, err := mediaOfSource(w.Unrestricted(), w.ws.ID, s)
+		var named []sheaf.MediumID
+		if !s.Fields {
+			named, err = mediaOfSource(w.Unrestricted(), w.ws.ID, s)
+		}
 		if err == nil {
 			err = w.copyText(s, named)
 		}
@@ -446,155 +467,4 @@ func (a *App) UpdateRelease(ctx context.Context, c Caller, id sheaf.ReleaseID, i
 		w.changes()
 		return r, w.UpdateRelease(w.ws.ID, r)
 	})
-}
-
-// DeleteRelease deletes a release. If a share names the release, it returns CONFLICT. When
-// DeleteRelease returns, the release can no longer be read. Its texts and media are removed too; if
-// that fails, the sweep removes them.
-func (a *App) DeleteRelease(ctx context.Context, c Caller, id sheaf.ReleaseID, match sheaf.Match) error {
-	c.deletes = true
-	err := do(ctx, a, c, scope(sheaf.ReleasesWrite), nil, func(w *work) error {
-		r, err := w.Release(w.ws.ID, id)
-		if err != nil {
-			return err
-		}
-		if err := match.Check(r.Revision); err != nil {
-			return err
-		}
-		share, shown, err := w.ShareOfRelease(w.ws.ID, id)
-		if err != nil {
-			return err
-		}
-		if shown {
-			return sheaf.Conflictf("share %s shows this release: let it show another one first, or delete the share", share).
-				ForPerson("A share shows this release: let it show another one first, or delete the share.")
-		}
-		return w.hideRelease(r)
-	})
-	if err == nil {
-		_ = a.emptyReleases(context.WithoutCancel(ctx), c.Workspace) // the sweep repeats it
-	}
-	return err
-}
-
-// hideRelease marks a release as deleted, with its event.
-func (w *work) hideRelease(r sheaf.Release) error {
-	if err := w.countNotes(r.Notes, nil); err != nil {
-		return err
-	}
-	w.emit(sheaf.ReleaseDeleted, string(r.ID), &r)
-	return w.HideRelease(w.ws.ID, r.ID)
-}
-
-// hideReleases marks all releases of a project that is being deleted as deleted.
-func (w *work) hideReleases(project sheaf.ProjectID) error {
-	page, err := w.Releases(w.ws.ID, project, sheaf.ReleaseFilter{Paging: sheaf.Paging{Limit: sheaf.MaxReleases}})
-	for _, r := range page.Items {
-		if err == nil {
-			err = w.hideRelease(r)
-		}
-	}
-	return err
-}
-
-// emptyReleases removes the documents, texts and media of the workspace's deleted releases, and of
-// releases whose import was given up. Each transaction removes a part.
-func (a *App) emptyReleases(ctx context.Context, ws sheaf.WorkspaceID) error {
-	for {
-		type part struct {
-			unused []*store.Removal
-			more   bool
-		}
-		p, err := conclude(ctx, a, ws, func(w *work) (p part, err error) {
-			unused, more, err := w.EmptyRelease(&w.ws, w.now)
-			if err == nil {
-				p.unused, err = w.removals(unused)
-			}
-			p.more = more
-			return p, err
-		})
-		if err != nil {
-			return err
-		}
-		for _, r := range p.unused {
-			a.finishRemoval(ctx, r)
-		}
-		if !p.more {
-			return nil
-		}
-	}
-}
-
-// removals begins to remove the bytes of media that no row has any more.
-func (w *work) removals(unused []sheaf.Medium) (out []*store.Removal, err error) {
-	begun := map[string]bool{}
-	for _, m := range unused {
-		if begun[m.SHA256] {
-			continue
-		}
-		begun[m.SHA256] = true
-		m.ID, m.Revision = sheaf.MediumID(w.app.newID()), 1
-		r := store.Removal{Workspace: w.ws.ID, Medium: m, Until: w.now.Add(3 * removeWithin)}
-		if err := w.InsertRemoval(w.ws.ID, m, r.Until); err != nil {
-			return nil, err
-		}
-		out = append(out, &r)
-	}
-	return out, nil
-}
-
-// FinishReleases removes what is left of deleted releases and of imports that were given up, and texts
-// that were copied for releases that were not made.
-func (o Operator) FinishReleases(ctx context.Context) error {
-	found, err := readUnasked(ctx, o.app, func(r *store.Reader) ([]sheaf.WorkspaceID, error) {
-		return r.UnfinishedReleases(o.app.now(), settleBatch)
-	})
-	for _, ws := range found {
-		failed := o.app.emptyReleases(ctx, ws)
-		for n := int64(copiedTexts); n == copiedTexts && failed == nil; {
-			n, failed = conclude(ctx, o.app, ws, func(w *work) (int64, error) { return w.DropPendingTexts(&w.ws, w.now, copiedTexts) })
-		}
-		err = errors.Join(err, failed)
-	}
-	return err
-}
-
-// namedReleases is how many releases an error names.
-const namedReleases = 5
-
-// mayLeaveReleases returns CONFLICT, naming the releases that have the document, unless `released` says
-// that they may lose it. It returns Forbidden if there are releases of projects that the caller does not
-// see.
-func (w *work) mayLeaveReleases(id sheaf.DocumentID, released bool) error {
-	seen, hidden, err := w.ReleasesOf(w.ws.ID, id)
-	if err != nil {
-		return err
-	}
-	if hidden > 0 {
-		return sheaf.Forbiddenf("document %s is in releases of projects that this key does not see: use a key that sees them", id).
-			ForPerson("The document is in releases of projects that you do not see. Ask somebody who sees them to delete it.")
-	}
-	if len(seen) == 0 || released {
-		return nil
-	}
-	var names []string
-	for _, r := range seen[:min(len(seen), namedReleases)] {
-		names = append(names, fmt.Sprintf("%q", sheaf.Clip(r.Name)))
-	}
-	list := "the releases " + strings.Join(names, ", ")
-	if len(seen) > len(names) {
-		list += " and others"
-	}
-	return sheaf.Conflictf("document %s is in %s: to take it out of them too, which cannot be undone, repeat the request with releases=true (on the command line: --releases)", id, list).
-		ForPerson("The document is in " + list + ".")
-}
-
-// dropFromReleases removes a document from all releases. The bytes of the returned media must then be
-// removed.
-func (w *work) dropFromReleases(id sheaf.DocumentID) ([]*store.Removal, error) {
-	unused, err := w.DropFromReleases(&w.ws, id)
-	if err != nil {
-		return nil, err
-	}
-	return w.removals(unused)
 }

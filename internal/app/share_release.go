@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"slices"
+	"time"
 
 	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
@@ -129,9 +130,10 @@ func releasedOf(r *store.Reader, ws sheaf.WorkspaceID, release sheaf.Release, id
 }
 
 const (
-	// searchedBytes is how much of the titles, descriptions and texts of a release one search reads. Of the
-	// remaining documents it searches only the titles.
+	// searchedBytes is how much of the titles, descriptions and texts of a release one search reads, and
+	// searchedFor for how long. Of the remaining documents it searches only the titles.
 	searchedBytes = 16 << 20
+	searchedFor   = 2 * time.Second
 	// searchedAtOnce is the number of documents whose texts are in memory at a time.
 	searchedAtOnce = 20
 )
@@ -153,22 +155,19 @@ func (a *App) searchReleased(ctx context.Context, s sheaf.Shared, release sheaf.
 			return out, err
 		}
 		var inTitle, inText []sheaf.TreeEntry
-		room := int64(searchedBytes)
-		for len(tree) > 0 {
-			group := tree[:min(searchedAtOnce, len(tree))]
-			tree = tree[len(group):]
-			found, err := r.FindableReleased(s.Workspace, release, group, room > 0)
-			if err != nil {
-				return out, err
-			}
+		room, until := int64(searchedBytes), time.Now().Add(searchedFor)
+		for group := range slices.Chunk(tree, searchedAtOnce) {
 			if err := ctx.Err(); err != nil {
 				return out, sheaf.UnavailableError(err)
 			}
+			found := titlesOf(group)
+			if out.Partly = out.Partly || room <= 0 || time.Now().After(until); !out.Partly {
+				if found, err = r.FindableReleased(s.Workspace, release, group); err != nil {
+					return out, err
+				}
+			}
 			for i := range found {
 				f := &found[i]
-				if room <= 0 {
-					f.Description = "" // only the titles of what is left are searched
-				}
 				room -= int64(len(f.Title) + len(f.Description) + len(f.Content))
 				switch title, ok := matcher.Match(f); {
 				case title:
@@ -178,12 +177,11 @@ func (a *App) searchReleased(ctx context.Context, s sheaf.Shared, release sheaf.
 				}
 			}
 		}
-		out.Partly = room <= 0
 		all := append(inTitle, inText...)
 		shown := all[min(q.Offset, len(all)):min(q.Offset+q.Limit, len(all))]
 		out.Page = sheaf.Page[sheaf.Hit]{Total: int64(len(all)), Paging: q.Paging}
 		for group := range slices.Chunk(shown, searchedAtOnce) {
-			found, err := r.FindableReleased(s.Workspace, release, group, true)
+			found, err := r.FindableReleased(s.Workspace, release, group)
 			if err != nil {
 				return out, err
 			}
@@ -193,4 +191,13 @@ func (a *App) searchReleased(ctx context.Context, s sheaf.Shared, release sheaf.
 		}
 		return out, nil
 	})
+}
+
+// titlesOf returns documents as a search reads them, with their titles alone.
+func titlesOf(entries []sheaf.TreeEntry) []store.Findable {
+	out := make([]store.Findable, len(entries))
+	for i, e := range entries {
+		out[i] = store.Findable{Type: sheaf.SearchDocument, ID: string(e.ID), Title: e.Title, Parent: e.ParentID, UpdatedAt: e.UpdatedAt}
+	}
+	return out
 }

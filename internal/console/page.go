@@ -174,10 +174,14 @@ func (v *visit) render(status int, name string, p page) error {
 	return v.send(status, b.Bytes())
 }
 
-// fragment writes one template of a page's file. A script puts it into the page.
+// fragment writes one template of a page's file, or of the shared ones. A script puts it into the page.
 func (v *visit) fragment(name, part string, data any) error {
 	var b bytes.Buffer
-	if err := v.console.pages[name].ExecuteTemplate(&b, part, v.page(data)); err != nil {
+	templates := v.console.pages[name]
+	if templates.Lookup(part) == nil {
+		templates = v.console.pages[sharedParts]
+	}
+	if err := templates.ExecuteTemplate(&b, part, v.page(data)); err != nil {
 		return fmt.Errorf("render %s of %s: %w", part, name, err)
 	}
 	return v.send(http.StatusOK, b.Bytes())
@@ -185,6 +189,9 @@ func (v *visit) fragment(name, part string, data any) error {
 
 // shared are the files whose templates every page may use.
 var shared = []string{"pages/layout.html", "pages/parts.html"}
+
+// sharedParts is the name under which readPages returns the shared templates.
+const sharedParts = ""
 
 // readPages parses the templates. Each page gets copies of the shared templates that it uses: with
 // all of them, every page would keep 350 kB. It panics if a template is broken or missing, so the
@@ -202,7 +209,7 @@ func (c *Console) readPages() map[string]*template.Template {
 	for _, name := range tight {
 		tighten(base.Lookup(name).Tree.Root)
 	}
-	out := map[string]*template.Template{}
+	out := map[string]*template.Template{sharedParts: base}
 	for _, file := range names {
 		name := strings.TrimSuffix(strings.TrimPrefix(file, "pages/"), ".html")
 		if name == "layout" || name == "parts" {

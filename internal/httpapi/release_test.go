@@ -14,6 +14,8 @@ import (
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
+	"sheaf.dev/internal/sheaftest/fill"
+	"sheaf.dev/internal/store"
 )
 
 // book makes a project with documents of these titles and texts, and returns its path and their ids.
@@ -187,6 +189,138 @@ func TestRelease_CountsOnce(t *testing.T) {
 		c.DELETE(two).Want(t, 204)
 		if got, want := used(), now+float64(len("other")-len("short")); got != want {
 			t.Errorf("after deleting two releases %v bytes count, want %v", got, want)
+		}
+		wantSound(t, a)
+	})
+}
+
+// D183, D184: a release keeps the description, address and metadata of its documents. They count in the quota, once for
+// all releases, and a comparison finds that they changed.
+func TestRelease_KeepsTheFieldsOfDocuments(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Business).Client("")
+		used := func() float64 {
+			t.Helper()
+			return c.GET("/api/v1/me").Want(t, 200).JSON["storage"].(map[string]any)["used"].(float64)
+		}
+		path, ids := book(t, c, "text", "text")
+		long := strings.Repeat("long ", 100)
+		mine := fields{"description": long, "external_id": "x-1", "url": "https://example.com/1", "metadata": fields{"note": long}}
+		c.PATCH(at(documents, ids[0]), mine).Want(t, 200)
+		before := used()
+		one := freeze(t, c, path, "1")
+		frozen := used()
+		if grown := frozen - before; grown < float64(2*len(long)) {
+			t.Errorf("the release counts %v bytes, and has fields of %d", grown, 2*len(long))
+		}
+		two := freeze(t, c, path, "2")
+		if got := used(); got != frozen {
+			t.Errorf("the same fields count twice: %v, then %v", frozen, got)
+		}
+		differs := func(want ...string) {
+			t.Helper()
+			var got []string
+			for _, d := range c.GET(one+"/diff?to=present").Want(t, 200).JSON["changed"].([]any) {
+				got = append(got, d.(map[string]any)["id"].(string))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("changed are %v, want %v", got, want)
+			}
+		}
+		differs()
+		c.PATCH(at(documents, ids[0]), fields{"description": nil, "external_id": "x-2", "url": nil, "metadata": nil}).Want(t, 200)
+		differs(ids[0])
+		c.PATCH(at(documents, ids[1]), fields{"description": "now"}).Want(t, 200)
+		differs(ids[0], ids[1])
+
+		d := c.GET(one+"/documents/"+ids[0]).Want(t, 200).JSON
+		for name, want := range mine {
+			if fmt.Sprint(d[name]) != fmt.Sprint(map[string]any(fields{"v": want})["v"]) {
+				t.Errorf("%s is %v, want %v", name, d[name], want)
+			}
+		}
+		if plain := c.GET(one+"/documents/"+ids[1]).Want(t, 200).JSON; plain["description"] != nil || plain["url"] != nil {
+			t.Errorf("a document without them has %v", plain)
+		}
+		wantSound(t, a)
+		c.DELETE(one).Want(t, 204)
+		if got := used(); got != frozen {
+			t.Errorf("after deleting one of two releases %v bytes count, want %v", got, frozen)
+		}
+		c.DELETE(two).Want(t, 204)
+		if got := used(); got != before {
+			t.Errorf("after deleting both releases %v bytes count, want %v", got, before)
+		}
+		wantSound(t, a)
+	})
+}
+
+// D184: a document leaves many releases in several transactions. Media that another text of a release names stay there.
+func TestRelease_DocumentLeavesManyReleases(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		c := a.Workspace(sheaf.Business).Client("")
+		own := upload(c, picture(t, 4, 3), "?filename=a.png").Want(t, 201).Text(t, "id")
+		both := upload(c, picture(t, 3, 4), "?filename=b.png").Want(t, 201).Text(t, "id")
+		path, ids := book(t, c, "![](media:"+own+") ![](media:"+both+") ![](media:"+both+")", "![](media:"+both+")", "below")
+		c.POST(at(documents, ids[2])+"/move", fields{"parent_id": ids[0]}).Want(t, 200)
+		var releases []string
+		for i := range 12 {
+			releases = append(releases, freeze(t, c, path, fmt.Sprint(i)))
+		}
+		for _, id := range []string{own, both} {
+			c.DELETE(at("/api/v1/media", id)).Want(t, 204)
+		}
+		c.DELETE(at(documents, ids[0])).Want(t, 204)
+		c.DELETE(at(documents, ids[0])+"/permanent?releases=true").Want(t, 204)
+		for _, release := range releases {
+			tree := c.GET(release+"/tree").Want(t, 200)
+			if got := tree.IDs(t); !slices.Equal(got, []string{ids[1], ids[2]}) {
+				t.Errorf("the tree of %s is %v", release, got)
+			}
+			if strings.Contains(string(tree.Body), ids[0]) {
+				t.Errorf("a document is still below the deleted one: %s", tree.Body)
+			}
+			c.GET(release+"/media/"+own).WantError(t, 404, "NOT_FOUND")
+			c.GET(release+"/media/"+both+"/content").Want(t, 200)
+		}
+		wantSound(t, a)
+	})
+}
+
+// D184: deleting a project answers before its large releases are empty. The sweep removes what is left.
+func TestRelease_LargeOnesAreEmptiedLater(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, a *apitest.API) {
+		w := a.Workspace(sheaf.Business)
+		c := w.Client("")
+		path, _ := book(t, c, "text")
+		if err := fill.Documents(a.Store, w.ID, sheaf.ProjectID(strings.TrimPrefix(path, projects+"/")), 1200); err != nil {
+			t.Fatal(err)
+		}
+		release := freeze(t, c, path, "1")
+		freeze(t, c, path, "2")
+		c.DELETE(path).Want(t, 204)
+		c.GET(release).WantError(t, 404, "NOT_FOUND")
+		unfinished := func() int {
+			t.Helper()
+			var found []sheaf.WorkspaceID
+			err := a.Store.Read(t.Context(), func(r *store.Reader) (err error) {
+				found, err = r.UnfinishedReleases(time.Now(), 10)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(found)
+		}
+		if unfinished() != 1 {
+			t.Error("the request emptied both releases")
+		}
+		wantSound(t, a)
+		if err := a.App.Operator().FinishReleases(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if unfinished() != 0 {
+			t.Error("the sweep left something")
 		}
 		wantSound(t, a)
 	})

@@ -248,14 +248,14 @@ func (tx *Tx) InsertDocument(ws sheaf.WorkspaceID, d sheaf.Document, by sheaf.Au
 const updateDocument = `
 UPDATE documents
 SET project_id = $3, title = $4, title_folded = $5, description = $6, description_folded = $7,
-  revision = $8, updated_at = $9, deleted_at = $10, external_id = $11, url = $12, metadata = $13, parent_id = $14, sort_order = $15, deletion = $16
+  revision = $8, updated_at = $9, deleted_at = $10, external_id = $11, url = $12, metadata = $13, parent_id = $14, sort_order = $15, deletion = $16, fields_hash = $17
 WHERE ws = $1 AND id = $2`
 
 // UpdateDocument writes a document's own fields and whether it is deleted, but not its version and
 // text. It updates the counts of its projects.
 func (tx *Tx) UpdateDocument(ws sheaf.WorkspaceID, before, d sheaf.Document) error {
 	err := tx.exec(updateDocument, ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
-		d.Revision, d.UpdatedAt, d.Deleted, d.ExternalID, d.URL, storedMetadata(d.Metadata), d.ParentID, storedOrder(&d), storedDeletion(d.Deletion))
+		d.Revision, d.UpdatedAt, d.Deleted, d.ExternalID, d.URL, storedMetadata(d.Metadata), d.ParentID, storedOrder(&d), storedDeletion(d.Deletion), fieldsHash(&d))
 	if err != nil {
 		return fmt.Errorf("update document %s: %w", d.ID, err)
 	}

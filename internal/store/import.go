@@ -176,7 +176,7 @@ func counts[T ~string](ws sheaf.WorkspaceID, by map[T]int64) (rows [][]any) {
 
 var insertDocuments = engine.NewBulkInsert("documents", "ws int", "id id", "project_id id", "title", "title_folded", "description", "description_folded",
 	"number int", "revision int", "created_at int", "updated_at int", "version int", "version_at int", "version_user id", "version_key id", "version_proposal id", "version_restored int",
-	"content_bytes int", "content_hash bytes", "external_id", "url", "metadata", "parent_id id", "sort_order int")
+	"content_bytes int", "content_hash bytes", "external_id", "url", "metadata", "parent_id id", "sort_order int", "fields_hash bytes")
 
 var countAllDocuments = engine.NewBulk(`
 UPDATE projects
@@ -206,7 +206,7 @@ func (tx *Tx) InsertDocuments(ws sheaf.WorkspaceID, documents []NewDocument) err
 		rows[i] = []any{ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
 			d.Number, d.Revision, d.CreatedAt, d.UpdatedAt, d.Version, d.presentSince(), d.Present.UserID, d.Present.KeyID, d.Present.ProposalID, d.Present.Restored,
 			d.ContentBytes, textHash(d.ContentSHA256), d.ExternalID, d.URL, storedMetadata(d.Metadata),
-			d.ParentID, storedOrder(d.Document)}
+			d.ParentID, storedOrder(d.Document), fieldsHash(d.Document)}
 		if d.ProjectID != nil {
 			linked[*d.ProjectID]++
 		}

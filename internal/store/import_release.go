@@ -78,10 +78,9 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (hash, ws) DO NOTHING
 RETURNING bytes`
 
-// InsertReleaseText adds a text for releases. `media` are the ids that it names. If `until` is given, the text
-// need not be in a release until then. It returns by how many bytes the workspace's storage grows: 0 if the
-// text is there already.
-func (tx *Tx) InsertReleaseText(ws sheaf.WorkspaceID, t Text, media []sheaf.MediumID, until *time.Time) (grown int64, err error) {
+// InsertReleaseText adds a text for releases. `media` are the ids that it names. Without a release, the text is
+// kept until `until`. It returns by how many bytes the workspace's storage grows: 0 if the text is there already.
+func (tx *Tx) InsertReleaseText(ws sheaf.WorkspaceID, t Text, media []sheaf.MediumID, until time.Time) (grown int64, err error) {
 	if t.bytes == 0 {
 		return 0, nil
 	}
@@ -115,37 +114,47 @@ type NewReleased struct {
 
 var (
 	insertReleased = engine.NewBulk(`
-INSERT INTO release_documents (ws, release, `+releaseDocumentColumns+`)
-SELECT {ws}, {release}, {document}, {parent}, {position}, {number}, {title}, {description}, {external}, {url}, {metadata}, {version}, {bytes}, {hash}, {created}, {updated}
+INSERT INTO release_documents (ws, release, `+releaseDocumentColumns+`, fields_hash)
+SELECT {ws}, {release}, {document}, {parent}, {position}, {number}, {title}, {version}, {bytes}, {hash}, {created}, {updated}, {fields}
 {rows}
 WHERE 1 = 1
-ON CONFLICT (ws, release, document_id) DO NOTHING`, "", "ws int", "release int", "document id", "parent id", "position int", "number int", "title", "description",
-		"external", "url", "metadata", "version int", "bytes int", "hash bytes", "created int", "updated int")
+ON CONFLICT (ws, release, document_id) DO NOTHING`, "", "ws int", "release int", "document id", "parent id", "position int", "number int", "title",
+		"version int", "bytes int", "hash bytes", "created int", "updated int", "fields bytes")
 
 	keepText = engine.NewBulk(`
 UPDATE release_texts
 SET until = NULL
 {rows}
-WHERE release_texts.ws = {workspace} AND release_texts.hash = {wanted} AND release_texts.until IS NOT NULL`, "", "workspace int", "wanted bytes")
+WHERE release_texts.ws = {workspace} AND release_texts.hash = {wanted} AND release_texts.until IS NOT NULL
+  AND (EXISTS (SELECT 1 FROM release_documents d WHERE d.ws = release_texts.ws AND d.content_hash = release_texts.hash)
+    OR EXISTS (SELECT 1 FROM release_documents d WHERE d.ws = release_texts.ws AND d.fields_hash = release_texts.hash))`, "", "workspace int", "wanted bytes")
 )
 
-// InsertReleased adds documents to releases that are being imported. Those that their release has already are
-// left out. Their texts must be stored.
-func (tx *Tx) InsertReleased(ws sheaf.WorkspaceID, documents []NewReleased) error {
+// InsertReleased adds documents to releases that are being imported, and their fields. Those that their release
+// has already are left out. Their texts must be stored. It returns by how many bytes the workspace's storage
+// grows. Fields that no document has after all are kept until `until`.
+func (tx *Tx) InsertReleased(ws sheaf.WorkspaceID, documents []NewReleased, until time.Time) (grown int64, err error) {
 	rows := make([][]any, len(documents))
 	var kept [][]any
 	for i, d := range documents {
-		hash := textHash(d.ContentSHA256)
-		rows[i] = []any{ws, d.Release, d.ID, d.ParentID, d.SortOrder, d.Number, d.Title, d.Description, d.ExternalID, d.URL, storedMetadata(d.Metadata),
-			d.Version, d.ContentBytes, hash, d.CreatedAt, d.UpdatedAt}
+		hash, fields := textHash(d.ContentSHA256), fieldsHash(&d.Document)
+		rows[i] = []any{ws, d.Release, d.ID, d.ParentID, d.SortOrder, d.Number, d.Title, d.Version, d.ContentBytes, hash, d.CreatedAt, d.UpdatedAt, fields}
 		if hash != nil {
 			kept = append(kept, []any{ws, hash})
 		}
+		if fields != nil {
+			kept = append(kept, []any{ws, fields})
+			more, err := tx.InsertReleaseText(ws, NewText(fieldsOf(&d.Document)), nil, until)
+			if err != nil {
+				return 0, err
+			}
+			grown += more
+		}
 	}
 	if err := tx.run(insertReleased, rows, nothing); err != nil {
-		return fmt.Errorf("insert %d documents of releases: %w", len(documents), err)
+		return 0, fmt.Errorf("insert %d documents of releases: %w", len(documents), err)
 	}
-	return tx.run(keepText, kept, nothing)
+	return grown, tx.run(keepText, kept, nothing)
 }
 
 // CountReleased returns how many documents of a release are stored.
@@ -212,7 +221,7 @@ func (tx *Tx) KeepMedium(w *sheaf.Workspace, release int64, m sheaf.Medium) erro
 	if kept+stored == 0 {
 		w.Storage += m.Bytes
 	}
-	return tx.InsertReleaseMedia(w.ID, release, []sheaf.Medium{m})
+	return tx.InsertReleaseMedia(w.ID, release, []sheaf.Medium{m}, nil) // CountMentions follows
 }
 
 // KeepPending is KeepMedium for a medium whose bytes were stored for a pending row, which it deletes.

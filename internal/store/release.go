@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"sheaf.dev/internal/sheaf"
@@ -14,7 +16,7 @@ import (
 // A release has rows of its own for its documents and media, and shares its texts with the other
 // releases of the workspace:
 //
-//	releases ─── release_documents ─── release_texts (by hash)
+//	releases ─── release_documents ─── release_texts (by hash: the text, and the fields)
 //	        └─── release_media
 //
 // Copying texts takes long, so they are copied before the transaction that makes the release. Until
@@ -104,25 +106,44 @@ func (tx *Tx) UpdateRelease(ws sheaf.WorkspaceID, r sheaf.Release) error {
 	return tx.mustChange("release", updateRelease, ws, r.ID, r.Notes, r.Documents, r.Revision)
 }
 
-const missingTexts = `
+const (
+	missingTexts = `
 SELECT id, content_hash, content_bytes
 FROM documents
 WHERE ws = $1 AND project_id = $2 AND deleted_at IS NULL AND content_hash IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM release_texts t WHERE t.ws = documents.ws AND t.hash = documents.content_hash)
 LIMIT $3`
 
-// TextSource is a document, and the hash and the length of its text.
+	missingFields = `
+SELECT id, fields_hash, COALESCE(octet_length(description), 0) + COALESCE(octet_length(url), 0) + COALESCE(octet_length(metadata), 0)
+FROM documents
+WHERE ws = $1 AND project_id = $2 AND deleted_at IS NULL AND fields_hash IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM release_texts t WHERE t.ws = documents.ws AND t.hash = documents.fields_hash)
+LIMIT $3`
+)
+
+// TextSource is a document, and the hash and about the length of its text or, if Fields is set, of its
+// fields (fields.go).
 type TextSource struct {
 	Document sheaf.DocumentID
 	SHA256   string
 	Bytes    int64
+	Fields   bool
 }
 
-// MissingReleaseTexts returns up to `most` documents of a project with a text that no release has.
+// MissingReleaseTexts returns up to `most` texts, and fields, of the documents of a project that no
+// release has.
 func (r *Reader) MissingReleaseTexts(ws sheaf.WorkspaceID, project sheaf.ProjectID, most int64) ([]TextSource, error) {
-	return all(r, missingTexts, func(w *row) TextSource {
-		return TextSource{readID[sheaf.DocumentID](w), readHash(w), w.Int()}
+	found, err := all(r, missingTexts, func(w *row) TextSource {
+		return TextSource{readID[sheaf.DocumentID](w), readHash(w), w.Int(), false}
 	}, ws, project, most)
+	if err != nil || int64(len(found)) >= most {
+		return found, err
+	}
+	fields, err := all(r, missingFields, func(w *row) TextSource {
+		return TextSource{readID[sheaf.DocumentID](w), readHash(w), w.Int(), true}
+	}, ws, project, most-int64(len(found)))
+	return append(found, fields...), err
 }
 
 const selectText = `
@@ -162,6 +183,39 @@ func (tx *Tx) CopyReleaseText(ws sheaf.WorkspaceID, s TextSource, media []sheaf.
 	return grown, nil
 }
 
+const selectFields = `
+SELECT description, external_id, url, metadata, fields_hash
+FROM documents
+WHERE ws = $1 AND id = $2`
+
+// CopyReleaseFields is CopyReleaseText for the fields of a source.
+func (tx *Tx) CopyReleaseFields(ws sheaf.WorkspaceID, s TextSource, until time.Time) (grown int64, err error) {
+	var hash []byte
+	d, found, err := one(&tx.Reader, selectFields, func(w *row) sheaf.Document {
+		d := sheaf.Document{ID: s.Document, Description: w.OptText(), ExternalID: w.OptText(), URL: w.OptText(), Metadata: readMetadata(w)}
+		hash = w.OptBlob()
+		return d
+	}, ws, s.Document)
+	if err != nil || !found {
+		return 0, err
+	}
+	if !SameFields(&d, hash) {
+		return 0, fmt.Errorf("the fields of document %s do not match their hash", s.Document)
+	}
+	return tx.InsertReleaseText(ws, NewText(fieldsOf(&d)), nil, until)
+}
+
+const renewTexts = `
+UPDATE release_texts
+SET until = $2
+WHERE ws = $1 AND until < $3`
+
+// RenewReleaseTexts keeps the texts that no release has until `until`, if they would be kept until less
+// than `due`.
+func (tx *Tx) RenewReleaseTexts(ws sheaf.WorkspaceID, until, due time.Time) error {
+	return tx.exec(renewTexts, ws, until, due)
+}
+
 // storedMedia returns the ids, one after the other; nil for none.
 func storedMedia(ids []sheaf.MediumID) any {
 	var out []byte
@@ -192,36 +246,39 @@ func (r *Reader) MediaByID(ws sheaf.WorkspaceID, ids []sheaf.MediumID) (found []
 }
 
 const (
-	releaseDocumentColumns = `document_id, parent_id, sort_order, number, title, description, external_id, url, metadata, version, content_bytes, content_hash, created_at, updated_at`
+	releaseDocumentColumns = `document_id, parent_id, sort_order, number, title, version, content_bytes, content_hash, created_at, updated_at`
 
 	freezeDocuments = `
-INSERT INTO release_documents (ws, release, ` + releaseDocumentColumns + `)
-SELECT ws, $3, id, parent_id, ` + documentPosition + `, number, title, description, external_id, url, metadata, version, content_bytes, content_hash, created_at, updated_at
+INSERT INTO release_documents (ws, release, ` + releaseDocumentColumns + `, fields_hash)
+SELECT ws, $3, id, parent_id, ` + documentPosition + `, number, title, version, content_bytes, content_hash, created_at, updated_at, fields_hash
 FROM documents
 WHERE ws = $1 AND project_id = $2 AND deleted_at IS NULL`
 
 	keepTexts = `
 UPDATE release_texts
 SET until = NULL
-WHERE ws = $1 AND until IS NOT NULL AND hash IN (SELECT content_hash FROM release_documents WHERE ws = $1 AND release = $2)`
+WHERE ws = $1 AND until IS NOT NULL AND (hash IN (SELECT content_hash FROM release_documents WHERE ws = $1 AND release = $2)
+  OR hash IN (SELECT fields_hash FROM release_documents WHERE ws = $1 AND release = $2))`
 
-	mediaOfTexts = `
-SELECT media
-FROM release_texts
-WHERE ws = $1 AND media IS NOT NULL AND hash IN (SELECT content_hash FROM release_documents WHERE ws = $1 AND release = $2)`
+	mediaOfDocuments = `
+SELECT t.media
+FROM release_documents d
+JOIN release_texts t ON t.ws = d.ws AND t.hash = d.content_hash
+WHERE d.ws = $1 AND d.release = $2 AND t.media IS NOT NULL`
 
 	mentionsOfMedia = `
-SELECT CAST(COALESCE(SUM(octet_length(media)), 0) / 16 AS BIGINT)
-FROM release_texts
-WHERE ws = $1 AND media IS NOT NULL AND hash IN (SELECT content_hash FROM release_documents WHERE ws = $1 AND release = $2)`
+SELECT CAST(COALESCE(SUM(octet_length(t.media)), 0) / 16 AS BIGINT)
+FROM release_documents d
+JOIN release_texts t ON t.ws = d.ws AND t.hash = d.content_hash
+WHERE d.ws = $1 AND d.release = $2 AND t.media IS NOT NULL`
 )
 
 var insertReleaseMedia = engine.NewBulkInsert("release_media", "ws int", "release int", "medium_id id", "filename", "content_type", "bytes int",
-	"hash bytes", "width int", "height int", "created_at int")
+	"hash bytes", "width int", "height int", "mentions int", "created_at int")
 
 // Freeze fills a new release with the documents of its project as they are, and with the media that
-// their texts name. All texts must be there (MissingReleaseTexts). It returns the number of documents.
-// If the texts name media more than mostMedia times, it returns Invalid.
+// their texts name. All texts and fields must be there (MissingReleaseTexts). It returns the number of
+// documents. If the texts name media more than mostMedia times, it returns Invalid.
 func (tx *Tx) Freeze(ws sheaf.WorkspaceID, r sheaf.Release, mostMedia int64) (documents int64, err error) {
 	if documents, err = tx.changed(freezeDocuments, ws, r.ProjectID, r.Number); err != nil {
 		return 0, fmt.Errorf("insert the documents of release %s: %w", r.ID, err)
@@ -229,33 +286,69 @@ func (tx *Tx) Freeze(ws sheaf.WorkspaceID, r sheaf.Release, mostMedia int64) (do
 	if err := tx.exec(keepTexts, ws, r.Number); err != nil {
 		return 0, fmt.Errorf("keep the texts of release %s: %w", r.ID, err)
 	}
-	if n, err := tx.count(mentionsOfMedia, ws, r.Number); err != nil || n > mostMedia {
-		if err == nil {
-			err = sheaf.Invalidf("the texts of this project name media %d times, and a release may have %d: divide the project into several", n, mostMedia)
-		}
-		return 0, err
-	}
-	var ids []sheaf.MediumID
-	err = tx.query(mediaOfTexts, func(w *row) {
-		for stored := w.Blob(); len(stored) >= 16; stored = stored[16:] {
-			ids = append(ids, sheaf.MediumID(sheaf.FormatUUID([16]byte(stored))))
-		}
-	}, ws, r.Number)
-	if err != nil || len(ids) == 0 {
+	mentions, err := tx.mentionsIn(ws, r.Number, mostMedia)
+	if err != nil || len(mentions) == 0 {
 		return documents, err
 	}
-	found, err := tx.MediaByID(ws, once(ids))
+	found, err := tx.MediaByID(ws, slices.Collect(maps.Keys(mentions)))
 	if err != nil {
 		return 0, err
 	}
-	return documents, tx.InsertReleaseMedia(ws, r.Number, found)
+	return documents, tx.InsertReleaseMedia(ws, r.Number, found, mentions)
 }
 
-// InsertReleaseMedia adds media to a release.
-func (tx *Tx) InsertReleaseMedia(ws sheaf.WorkspaceID, release int64, media []sheaf.Medium) error {
+// mentionsIn returns how many documents of a release have a text that names each medium. If they name
+// media more than `most` times, it returns Invalid.
+func (r *Reader) mentionsIn(ws sheaf.WorkspaceID, release, most int64) (map[sheaf.MediumID]int64, error) {
+	if n, err := r.count(mentionsOfMedia, ws, release); err != nil || n > most {
+		if err == nil {
+			err = sheaf.Invalidf("the texts of this project name media %d times, and a release may have %d: divide the project into several", n, most)
+		}
+		return nil, err
+	}
+	mentions := map[sheaf.MediumID]int64{}
+	err := r.query(mediaOfDocuments, func(w *row) {
+		for _, id := range once(readMedia(w.Blob())) {
+			mentions[id]++
+		}
+	}, ws, release)
+	return mentions, err
+}
+
+// readMedia is the inverse of storedMedia.
+func readMedia(stored []byte) (ids []sheaf.MediumID) {
+	for ; len(stored) >= 16; stored = stored[16:] {
+		ids = append(ids, sheaf.MediumID(sheaf.FormatUUID([16]byte(stored))))
+	}
+	return ids
+}
+
+var setMentions = engine.NewBulk(`
+UPDATE release_media
+SET mentions = {mentions}
+{rows}
+WHERE release_media.ws = {workspace} AND release_media.release = {release} AND release_media.medium_id = {wanted}`, "",
+	"workspace int", "release int", "wanted id", "mentions int")
+
+// CountMentions sets how many documents of an imported release name each of its media. If they name media
+// more than `most` times, it returns Invalid.
+func (tx *Tx) CountMentions(ws sheaf.WorkspaceID, release, most int64) error {
+	mentions, err := tx.mentionsIn(ws, release, most)
+	if err != nil {
+		return err
+	}
+	var rows [][]any
+	for id, n := range mentions {
+		rows = append(rows, []any{ws, release, id, n})
+	}
+	return tx.run(setMentions, rows, nothing)
+}
+
+// InsertReleaseMedia adds media to a release. `mentions` says how many of its documents name each.
+func (tx *Tx) InsertReleaseMedia(ws sheaf.WorkspaceID, release int64, media []sheaf.Medium, mentions map[sheaf.MediumID]int64) error {
 	rows := make([][]any, len(media))
 	for i, m := range media {
-		rows[i] = []any{ws, release, m.ID, m.Filename, m.ContentType, m.Bytes, mediumHash(m.SHA256), m.Width, m.Height, m.CreatedAt}
+		rows[i] = []any{ws, release, m.ID, m.Filename, m.ContentType, m.Bytes, mediumHash(m.SHA256), m.Width, m.Height, mentions[m.ID], m.CreatedAt}
 	}
 	if len(rows) == 0 {
 		return nil
@@ -278,7 +371,7 @@ func (r *Reader) ReleaseTree(ws sheaf.WorkspaceID, release sheaf.Release) ([]she
 }
 
 const (
-	comparedColumns = `, description, external_id, url, metadata, content_hash`
+	comparedColumns = `, fields_hash, content_hash`
 
 	comparedReleased = `
 SELECT document_id, title, parent_id, version, updated_at, number, sort_order` + comparedColumns + `
@@ -305,12 +398,11 @@ func (r *Reader) ComparedProject(ws sheaf.WorkspaceID, project sheaf.ProjectID) 
 	return r.compared(comparedPresent, ws, project)
 }
 
-// compared keeps only a digest of the fields that may be long.
 func (r *Reader) compared(sql string, args ...any) ([]sheaf.ReleasedDocument, error) {
 	digests := map[sheaf.DocumentID][32]byte{}
 	entries, err := all(r, sql, func(w *row) sheaf.TreeEntry {
 		e := scanTreeEntry(w)
-		digests[e.ID] = digest(e.Title, w.OptText(), w.OptText(), w.OptText(), w.OptText(), w.OptBlob())
+		digests[e.ID] = digest(e.Title, w.OptBlob(), w.OptBlob())
 		return e
 	}, args...)
 	if err != nil {
@@ -323,95 +415,97 @@ func (r *Reader) compared(sql string, args ...any) ([]sheaf.ReleasedDocument, er
 	return out, nil
 }
 
-// digest hashes the fields of a document.
-func digest(title string, description, external, url, metadata *string, text []byte) [32]byte {
-	var b []byte
-	for _, field := range []*string{&title, description, external, url, metadata} {
-		if field == nil {
-			b = append(b, 0)
-			continue
-		}
-		b = append(b, 1)
-		b = binary.BigEndian.AppendUint64(b, uint64(len(*field)))
-		b = append(b, *field...)
-	}
-	return sha256.Sum256(append(b, text...))
+// digest hashes the title, and the hashes of the fields and of the text, which are nil or 32 bytes.
+func digest(title string, fields, text []byte) [32]byte {
+	b := append([]byte{byte(len(fields)), byte(len(text))}, fields...)
+	return sha256.Sum256(append(append(b, text...), title...))
 }
 
+// releasedFields joins the columns of ScanText for the fields of a release's documents d.
+const releasedFields = `
+LEFT JOIN (SELECT hash, form, bytes, body FROM release_texts WHERE ws = $1) f ON f.hash = d.fields_hash`
+
 const selectReleasedText = `
-SELECT ` + releaseDocumentColumns + `, ` + TextColumns + `
-FROM release_documents d
+SELECT ` + releaseDocumentColumns + `, f.form, f.bytes, f.body, t.form, t.bytes, t.body
+FROM release_documents d` + releasedFields + `
 LEFT JOIN (SELECT hash, form, bytes, body FROM release_texts WHERE ws = $1) t ON t.hash = d.content_hash
 WHERE d.ws = $1 AND d.release = $2 AND d.document_id = $3`
 
 // ReleasedText returns a document of a release with its text, or NotFound. The caller has read the
 // release.
 func (r *Reader) ReleasedText(ws sheaf.WorkspaceID, release sheaf.Release, id sheaf.DocumentID) (sheaf.DocumentText, error) {
-	var unpacked error
+	var unread error
 	d, err := mustFind(r, "document", selectReleasedText, func(w *row) (d sheaf.DocumentText) {
-		d.Document = scanReleased(w)
+		d.Document, unread = scanReleased(w)
 		d.ProjectID = &release.ProjectID
-		d.Content, unpacked = ScanText(w)
+		var err error
+		if d.Content, err = ScanText(w); unread == nil {
+			unread = err
+		}
 		return d
 	}, ws, release.Number, id)
-	if err == nil && unpacked == nil && int64(len(d.Content)) != d.ContentBytes {
-		unpacked = fmt.Errorf("document %s of release %s lacks its text", id, release.ID)
+	if err == nil && unread == nil && int64(len(d.Content)) != d.ContentBytes {
+		unread = fmt.Errorf("document %s of release %s lacks its text", id, release.ID)
 	}
 	if err == nil {
-		err = unpacked
+		err = unread
 	}
 	return d, err
 }
 
-// scanReleased reads a row of releaseDocumentColumns.
-func scanReleased(r *row) sheaf.Document {
-	return sheaf.Document{ID: readID[sheaf.DocumentID](r), ParentID: optID[sheaf.DocumentID](r), SortOrder: r.Int(), Number: r.Int(), Title: r.Text(),
-		Description: r.OptText(), ExternalID: r.OptText(), URL: r.OptText(), Metadata: readMetadata(r), Version: r.Int(), ContentBytes: r.Int(),
-		ContentSHA256: readHash(r), CreatedAt: r.Time(), UpdatedAt: r.Time(), Revision: 1}
+// scanReleased reads a row of releaseDocumentColumns, and then the fields.
+func scanReleased(r *row) (sheaf.Document, error) {
+	d := sheaf.Document{ID: readID[sheaf.DocumentID](r), ParentID: optID[sheaf.DocumentID](r), SortOrder: r.Int(), Number: r.Int(), Title: r.Text(),
+		Version: r.Int(), ContentBytes: r.Int(), ContentSHA256: readHash(r), CreatedAt: r.Time(), UpdatedAt: r.Time(), Revision: 1}
+	return d, scanFields(&d, r)
 }
 
 const selectReleasedDocument = `
-SELECT ` + releaseDocumentColumns + `
-FROM release_documents
-WHERE ws = $1 AND release = $2 AND document_id = $3`
+SELECT ` + releaseDocumentColumns + `, f.form, f.bytes, f.body
+FROM release_documents d` + releasedFields + `
+WHERE d.ws = $1 AND d.release = $2 AND d.document_id = $3`
 
 // ReleasedDocument returns a document of a release, or NotFound. The caller has read the release.
 func (r *Reader) ReleasedDocument(ws sheaf.WorkspaceID, release sheaf.Release, id sheaf.DocumentID) (sheaf.Document, error) {
-	d, err := mustFind(r, "document", selectReleasedDocument, scanReleased, ws, release.Number, id)
+	var unread error
+	d, err := mustFind(r, "document", selectReleasedDocument, func(w *row) (d sheaf.Document) {
+		d, unread = scanReleased(w)
+		return d
+	}, ws, release.Number, id)
 	d.ProjectID = &release.ProjectID
+	if err == nil {
+		err = unread
+	}
 	return d, err
 }
 
 var findableReleased = engine.NewBulk(`
-SELECT d.title, d.description, d.updated_at, t.form, t.bytes, t.body
+SELECT d.title, d.updated_at, f.form, f.bytes, f.body, t.form, t.bytes, t.body
 FROM release_documents d
-LEFT JOIN release_texts t ON t.ws = d.ws AND t.hash = d.content_hash AND {texts} = 1
-WHERE d.ws = {workspace} AND d.release = {release} AND d.document_id = {wanted}`, "", "workspace int", "release int", "wanted id", "texts int")
+LEFT JOIN release_texts f ON f.ws = d.ws AND f.hash = d.fields_hash
+LEFT JOIN release_texts t ON t.ws = d.ws AND t.hash = d.content_hash
+WHERE d.ws = {workspace} AND d.release = {release} AND d.document_id = {wanted}`, "", "workspace int", "release int", "wanted id")
 
-// FindableReleased returns documents of a release as a search reads them, without their texts unless
-// `texts` is set. The caller has read the release.
-func (r *Reader) FindableReleased(ws sheaf.WorkspaceID, release sheaf.Release, entries []sheaf.TreeEntry, texts bool) ([]Findable, error) {
+// FindableReleased returns documents of a release as a search reads them. The caller has read the release.
+func (r *Reader) FindableReleased(ws sheaf.WorkspaceID, release sheaf.Release, entries []sheaf.TreeEntry) ([]Findable, error) {
 	rows, out := make([][]any, len(entries)), make([]Findable, len(entries))
 	for i, e := range entries {
-		rows[i] = []any{ws, release.Number, e.ID, texts}
+		rows[i] = []any{ws, release.Number, e.ID}
 	}
-	var unpacked error
+	var unread error
 	err := r.run(findableReleased, rows, func(i int, w *row) {
-		f := Findable{Type: sheaf.SearchDocument, ID: string(entries[i].ID), Title: w.Text(), Project: &release.ProjectID, Parent: entries[i].ParentID}
-		if d := w.OptText(); d != nil {
-			f.Description = *d
+		f := Findable{Type: sheaf.SearchDocument, ID: string(entries[i].ID), Title: w.Text(), Project: &release.ProjectID, Parent: entries[i].ParentID, UpdatedAt: w.Time()}
+		var d sheaf.Document
+		unread = cmp.Or(unread, scanFields(&d, w))
+		if d.Description != nil {
+			f.Description = *d.Description
 		}
-		f.UpdatedAt = w.Time()
 		var err error
-		if f.Content, err = ScanText(w); err != nil {
-			unpacked = err
-		}
+		f.Content, err = ScanText(w)
+		unread = cmp.Or(unread, err)
 		out[i] = f
 	})
-	if err == nil {
-		err = unpacked
-	}
-	return out, err
+	return out, cmp.Or(err, unread)
 }
 
 const selectReleaseMedium = `
@@ -463,313 +557,4 @@ func (r *Reader) ReleasesOf(ws sheaf.WorkspaceID, id sheaf.DocumentID) (seen []s
 		}
 	}
 	return seen, hidden, nil
-}
-
-const (
-	liftChildren = `
-UPDATE release_documents
-SET parent_id = (SELECT d.parent_id FROM release_documents d WHERE d.ws = $1 AND d.release = $2 AND d.document_id = $3)
-WHERE ws = $1 AND release = $2 AND parent_id = $3`
-	dropReleased = `
-DELETE FROM release_documents
-WHERE ws = $1 AND release = $2 AND document_id = $3
-RETURNING content_hash`
-)
-
-// DropFromReleases removes a document from all releases. The documents below it go below its parent.
-// It returns by how many bytes the workspace's storage shrinks, and the bytes of media that no row has
-// any more.
-func (tx *Tx) DropFromReleases(w *sheaf.Workspace, id sheaf.DocumentID) (unused []sheaf.Medium, err error) {
-	releases, err := all(&tx.Reader, releasesOfDocument, ScanRelease, w.ID, id)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range releases {
-		if err := tx.exec(liftChildren, w.ID, r.Number, id); err != nil {
-			return nil, err
-		}
-		hashes, err := all(&tx.Reader, dropReleased, (*row).OptBlob, w.ID, r.Number, id)
-		if err != nil {
-			return nil, err
-		}
-		r.Documents -= int64(len(hashes))
-		r.Revision++
-		if err := tx.UpdateRelease(w.ID, r); err != nil {
-			return nil, err
-		}
-		named, err := tx.mediaOfHashes(w.ID, hashes)
-		if err != nil {
-			return nil, err
-		}
-		gone, err := tx.dropUnnamedMedia(w, r.Number, named)
-		if err != nil {
-			return nil, err
-		}
-		unused = append(unused, gone...)
-		if err := tx.dropReleaseTexts(w, hashes); err != nil {
-			return nil, err
-		}
-	}
-	return unused, nil
-}
-
-const mediaOfHash = `
-SELECT media
-FROM release_texts
-WHERE ws = $1 AND hash = $2 AND media IS NOT NULL`
-
-// mediaOfHashes returns the ids of media that the texts name.
-func (r *Reader) mediaOfHashes(ws sheaf.WorkspaceID, hashes [][]byte) (ids []sheaf.MediumID, err error) {
-	for _, hash := range hashes {
-		err = r.query(mediaOfHash, func(w *row) {
-			for stored := w.Blob(); len(stored) >= 16; stored = stored[16:] {
-				ids = append(ids, sheaf.MediumID(sheaf.FormatUUID([16]byte(stored))))
-			}
-		}, ws, hash)
-		if err != nil {
-			return nil, err
-		}
-	}
-	return once(ids), nil
-}
-
-// dropUnnamedMedia removes those of the media from a release that none of its texts names any more.
-func (tx *Tx) dropUnnamedMedia(w *sheaf.Workspace, release int64, ids []sheaf.MediumID) (unused []sheaf.Medium, err error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	named := map[sheaf.MediumID]bool{}
-	err = tx.query(mediaOfTexts, func(r *row) {
-		for stored := r.Blob(); len(stored) >= 16; stored = stored[16:] {
-			named[sheaf.MediumID(sheaf.FormatUUID([16]byte(stored)))] = true
-		}
-	}, w.ID, release)
-	for _, id := range ids {
-		if err != nil || named[id] {
-			continue
-		}
-		var gone []sheaf.Medium
-		if gone, err = all(&tx.Reader, dropReleaseMedium, scanReleaseMedium, w.ID, release, id); err == nil {
-			gone, err = tx.freeMedia(w, gone)
-			unused = append(unused, gone...)
-		}
-	}
-	return unused, err
-}
-
-const dropReleaseMedium = `
-DELETE FROM release_media
-WHERE ws = $1 AND release = $2 AND medium_id = $3
-RETURNING medium_id, filename, content_type, bytes, hash, width, height, created_at`
-
-const dropReleaseText = `
-DELETE FROM release_texts
-WHERE ws = $1 AND hash = $2 AND until IS NULL
-  AND NOT EXISTS (SELECT 1 FROM release_documents d WHERE d.ws = $1 AND d.content_hash = release_texts.hash)
-RETURNING bytes`
-
-// dropReleaseTexts deletes those of the texts that no release has.
-func (tx *Tx) dropReleaseTexts(w *sheaf.Workspace, hashes [][]byte) error {
-	seen := map[string]bool{}
-	for _, hash := range hashes {
-		if hash == nil || seen[string(hash)] {
-			continue
-		}
-		seen[string(hash)] = true
-		if err := tx.query(dropReleaseText, func(r *row) { w.Storage -= r.Int() }, w.ID, hash); err != nil {
-			return fmt.Errorf("delete a text of releases: %w", err)
-		}
-	}
-	return nil
-}
-
-// HideRelease marks a release as deleted. EmptyRelease removes its rows.
-func (tx *Tx) HideRelease(ws sheaf.WorkspaceID, id sheaf.ReleaseID) error {
-	return tx.mustChange("release", `UPDATE releases SET removing = 1, notes = NULL WHERE ws = $1 AND id = $2 AND removing = 0`, ws, id)
-}
-
-const firstRemoving = `
-SELECT number
-FROM releases
-WHERE ws = $1 AND removing = 1
-ORDER BY number
-LIMIT 1`
-
-const (
-	someReleased = `
-SELECT document_id, content_hash, content_bytes
-FROM release_documents
-WHERE ws = $1 AND release = $2
-LIMIT $3`
-
-	someReleaseMedia = `
-DELETE FROM release_media
-WHERE ws = $1 AND release = $2 AND medium_id IN (SELECT medium_id FROM release_media WHERE ws = $1 AND release = $2 LIMIT $3)
-RETURNING medium_id, filename, content_type, bytes, hash, width, height, created_at`
-)
-
-// emptiedMost is the largest number of documents or media of a deleted release that one transaction
-// removes.
-const emptiedMost = 500
-
-// EmptyRelease removes a part of a deleted release, or of one whose import was given up before `now`:
-// documents with their texts, then media, then the release itself. The transaction has locked the
-// workspace, and saves it. more is false if no such release is left. `unused` is media whose bytes no
-// row has any more.
-func (tx *Tx) EmptyRelease(w *sheaf.Workspace, now time.Time) (unused []sheaf.Medium, more bool, err error) {
-	if err := tx.exec(giveUpImporting, w.ID, now); err != nil {
-		return nil, false, err
-	}
-	number, found, err := one(&tx.Reader, firstRemoving, (*row).Int, w.ID)
-	if err != nil || !found {
-		return nil, false, err
-	}
-	type released struct {
-		id    sheaf.DocumentID
-		hash  []byte
-		bytes int64
-	}
-	documents, err := all(&tx.Reader, someReleased, func(r *row) released {
-		return released{readID[sheaf.DocumentID](r), r.OptBlob(), r.Int()}
-	}, w.ID, number, emptiedMost)
-	if err != nil {
-		return nil, false, err
-	}
-	var hashes [][]byte
-	var bytes int64
-	for _, d := range documents {
-		if bytes >= purgedBytes {
-			break
-		}
-		if err := tx.exec(dropReleased, w.ID, number, d.id); err != nil {
-			return nil, false, err
-		}
-		hashes = append(hashes, d.hash)
-		bytes += d.bytes
-	}
-	if len(documents) > 0 {
-		return nil, true, tx.dropReleaseTexts(w, hashes)
-	}
-	gone, err := all(&tx.Reader, someReleaseMedia, scanReleaseMedium, w.ID, number, emptiedMost)
-	if err != nil {
-		return nil, false, err
-	}
-	if len(gone) > 0 {
-		unused, err = tx.freeMedia(w, gone)
-		return unused, true, err
-	}
-	return nil, true, tx.exec(`DELETE FROM releases WHERE ws = $1 AND number = $2`, w.ID, number)
-}
-
-const (
-	mediumKept = `
-SELECT COUNT(*)
-FROM (SELECT 1 FROM release_media WHERE ws = $1 AND medium_id = $2 LIMIT 1) AS q`
-	bytesKept = `
-SELECT COUNT(*)
-FROM (SELECT 1 FROM release_media WHERE ws = $1 AND hash = $2 LIMIT 1) AS q`
-	mediumStored = `
-SELECT COUNT(*)
-FROM media
-WHERE ws = $1 AND id = $2 AND state <> 2`
-)
-
-// freeMedia subtracts the bytes of media from the workspace's storage after the media were removed
-// from a release. It leaves out media that another release has, or that exist outside of releases. It
-// returns those whose bytes no row has any more.
-func (tx *Tx) freeMedia(w *sheaf.Workspace, gone []sheaf.Medium) (unused []sheaf.Medium, err error) {
-	for _, m := range gone {
-		kept, err := tx.count(mediumKept, w.ID, m.ID)
-		if err != nil || kept > 0 {
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		stored, err := tx.count(mediumStored, w.ID, m.ID)
-		if err != nil {
-			return nil, err
-		}
-		if stored == 0 {
-			w.Storage -= m.Bytes
-		}
-		has, err := tx.HasBytes(w.ID, m.SHA256)
-		if err != nil {
-			return nil, err
-		}
-		if !has {
-			unused = append(unused, m)
-		}
-	}
-	return unused, nil
-}
-
-const pendingTexts = `
-SELECT w.id
-FROM release_texts t
-JOIN workspaces w ON w.ws = t.ws
-WHERE t.until <= $1 AND w.deleted_at = 0
-LIMIT $2`
-
-const removingReleases = `
-SELECT w.id
-FROM releases r
-JOIN workspaces w ON w.ws = r.ws
-WHERE r.removing = 1 AND w.deleted_at = 0
-LIMIT $1`
-
-// UnfinishedReleases returns the workspaces that have rows to remove: rows of deleted releases,
-// releases whose import was given up before `now`, or texts that were copied for a release that was
-// not made by then.
-func (r *Reader) UnfinishedReleases(now time.Time, most int) ([]sheaf.WorkspaceID, error) {
-	ids, err := all(r, removingReleases, readID[sheaf.WorkspaceID], most)
-	if err != nil {
-		return nil, err
-	}
-	for _, sql := range []string{pendingTexts, abandonedImports} {
-		more, err := all(r, sql, readID[sheaf.WorkspaceID], now, most)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, more...)
-	}
-	return once(ids), nil
-}
-
-const dropPending = `
-DELETE FROM release_texts
-WHERE ws = $1 AND hash IN (SELECT hash FROM release_texts WHERE ws = $1 AND until <= $2 LIMIT $3)
-RETURNING bytes`
-
-// DropPendingTexts deletes up to `most` texts for releases that were not made by `before`, and returns
-// how many. The transaction has locked the workspace, and saves it.
-func (tx *Tx) DropPendingTexts(w *sheaf.Workspace, before time.Time, most int64) (n int64, err error) {
-	err = tx.query(dropPending, func(r *row) {
-		w.Storage -= r.Int()
-		n++
-	}, w.ID, before, most)
-	return n, err
-}
-
-const sharesWithRelease = `
-SELECT id
-FROM shares
-WHERE ws = $1 AND release_id = $2
-ORDER BY number
-LIMIT 1`
-
-// ShareOfRelease returns the id of a share that shows the release; found is false if there is none.
-func (r *Reader) ShareOfRelease(ws sheaf.WorkspaceID, id sheaf.ReleaseID) (share sheaf.ShareID, found bool, err error) {
-	return one(r, sharesWithRelease, readID[sheaf.ShareID], ws, id)
-}
-
-const sharesReleases = `
-SELECT COUNT(*)
-FROM (SELECT 1 FROM shares WHERE ws = $1 AND resource_id = $2 AND (newest_release = 1 OR show_releases = 1) AND (expires_at IS NULL OR expires_at > $3) LIMIT 1) AS q`
-
-// SharesReleases reports whether a share that has not expired at `now` shows each new release of the
-// project.
-func (r *Reader) SharesReleases(ws sheaf.WorkspaceID, project sheaf.ProjectID, now time.Time) (bool, error) {
-	n, err := r.count(sharesReleases, ws, project, now)
-	return n > 0, err
 }

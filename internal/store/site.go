@@ -85,6 +85,17 @@ const BriefText = 300
 
 const briefText = `SUBSTR(COALESCE(description, ''), 1, 300)`
 
+// firstRunes returns the first n characters of s.
+func firstRunes(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
 func scanBrief(r *row) Brief {
 	return Brief{ID: readID[string](r), Title: r.Text(), Description: r.Text(), UpdatedAt: r.Time(), Documents: r.Int()}
 }
@@ -135,17 +146,23 @@ func (r *Reader) BriefDescriptions(ws sheaf.WorkspaceID, projects []sheaf.Projec
 	return found, err
 }
 
-const selectReleasedDescriptions = `
-SELECT document_id, ` + briefText + `
-FROM release_documents
-WHERE ws = $1 AND release = $2 AND description IS NOT NULL`
+const selectReleasedFields = `
+SELECT d.document_id, f.form, f.bytes, f.body
+FROM release_documents d
+JOIN release_texts f ON f.ws = d.ws AND f.hash = d.fields_hash
+WHERE d.ws = $1 AND d.release = $2`
 
 // ReleasedDescriptions is BriefDescriptions for the documents of a release. The caller has read the release.
 func (r *Reader) ReleasedDescriptions(ws sheaf.WorkspaceID, release sheaf.Release) (map[sheaf.DocumentID]string, error) {
 	found := map[sheaf.DocumentID]string{}
-	err := r.query(selectReleasedDescriptions, func(w *row) {
+	err := r.each(selectReleasedFields, func(w *row) error {
+		var d sheaf.Document
 		id := readID[sheaf.DocumentID](w)
-		found[id] = w.Text()
+		err := scanFields(&d, w)
+		if d.Description != nil {
+			found[id] = firstRunes(*d.Description, BriefText)
+		}
+		return err
 	}, ws, release.Number)
 	return found, err
 }

@@ -91,9 +91,10 @@ var plants = []plant{
 	{check: "newest", sql: []string{`UPDATE workspaces SET newest_at = 1 WHERE ws = {n}`}},
 	{check: "external id", sql: []string{
 		`DROP INDEX documents_by_external_id`,
-		`UPDATE documents SET external_id = 'twin' WHERE ws = {n} AND title IN ('Loose', 'Gone')`,
+		`UPDATE documents SET external_id = 'twin', fields_hash = (SELECT d.fields_hash FROM documents d WHERE d.ws = {n} AND d.title = 'Twin')
+		 WHERE ws = {n} AND title = 'Loose'`,
 		`UPDATE events SET body = replace(body, '"external_id":null', '"external_id":"twin"')
-		 WHERE ws = {n} AND resource_id IN (SELECT id FROM documents d WHERE d.ws = {n} AND d.external_id = 'twin')`}},
+		 WHERE ws = {n} AND resource_id = (SELECT id FROM documents d WHERE d.ws = {n} AND d.title = 'Loose')`}},
 	{check: "metadata", sql: []string{
 		`UPDATE projects SET metadata = '{"b":"2","a":"1"}' WHERE ws = {n} AND name = 'Free'`,
 		`UPDATE events SET body = replace(body, '"metadata":null', '"metadata":{"b":"2","a":"1"}')
@@ -160,7 +161,7 @@ var plants = []plant{
 		`UPDATE documents SET deletion = (SELECT w.last_number + 1 FROM workspaces w WHERE w.ws = {n}) WHERE ws = {n} AND title = 'Gone'`}},
 	{check: "document deletion: zero", sql: []string{`UPDATE documents SET deletion = 0 WHERE ws = {n} AND title = 'Gone'`}},
 	{check: "document search", sql: []string{`UPDATE documents SET title_folded = 'another' WHERE ws = {n} AND title = 'Loose'`}},
-	{check: "document event", sql: []string{`UPDATE documents SET description = 'x', description_folded = 'x' WHERE ws = {n} AND title = 'Loose'`}},
+	{check: "document event", sql: []string{`UPDATE documents SET sort_order = 7 WHERE ws = {n} AND title = 'Loose'`}},
 	{check: "document event: undeleted", sql: []string{
 		`UPDATE documents SET deleted_at = NULL WHERE ws = {n} AND title = 'Gone'`,
 		`UPDATE workspaces SET documents = documents + 1 WHERE ws = {n}`}},
@@ -181,6 +182,8 @@ var plants = []plant{
 		`UPDATE workspaces SET storage = storage - 3 WHERE ws = {n}`}},
 	{check: "version gap", sql: []string{`DELETE FROM versions WHERE ws = {n} AND version = 2`}},
 	{check: "text unused", sql: []string{`UPDATE versions SET content_hash = NULL, content_bytes = 0 WHERE ws = {n} AND version = 1`}},
+	{check: "document fields", sql: []string{
+		`UPDATE documents SET fields_hash = (SELECT k.hash FROM api_keys k WHERE k.ws = {n} LIMIT 1) WHERE ws = {n} AND title = 'Loose'`}},
 	{check: "text hash", sql: []string{
 		`UPDATE texts SET body = (SELECT t.body FROM texts t WHERE t.ws = {n} AND t.hash = ` + presentHash + ` LIMIT 1)
 		 WHERE ws = {n} AND hash <> ` + presentHash}},
@@ -198,11 +201,14 @@ var plants = []plant{
 	{check: "release", sql: []string{`UPDATE releases SET documents = documents + 1 WHERE ws = {n}`}},
 	{check: "release project", sql: []string{`UPDATE releases SET project_id = {nowhere} WHERE ws = {n}`}},
 	{check: "release rows", sql: []string{
-		`INSERT INTO release_media (ws, release, medium_id, filename, content_type, bytes, hash, created_at)
-		 SELECT {n}, 100000, {id}, '', '', 0, hash, 1 FROM api_keys WHERE ws = {n}`}},
+		`INSERT INTO release_media (ws, release, medium_id, filename, content_type, bytes, hash, mentions, created_at)
+		 SELECT {n}, 100000, {id}, '', '', 0, hash, 1, 1 FROM api_keys WHERE ws = {n}`}},
 	{check: "release text missing", sql: []string{
-		`DELETE FROM release_texts WHERE ws = {n}`,
-		`UPDATE workspaces SET storage = storage - 3 WHERE ws = {n}`}},
+		`DELETE FROM release_texts WHERE ws = {n} AND hash IN (SELECT content_hash FROM release_documents WHERE ws = {n})`,
+		`UPDATE workspaces SET storage = storage - 3 WHERE ws = {n}`}}, // "two"
+	{check: "release fields missing", sql: []string{
+		`DELETE FROM release_texts WHERE ws = {n} AND hash IN (SELECT fields_hash FROM release_documents WHERE ws = {n})`,
+		`UPDATE workspaces SET storage = storage - 7 WHERE ws = {n}`}}, // "d" with its frame
 	{check: "release parent", sql: []string{`UPDATE release_documents SET parent_id = {nowhere} WHERE ws = {n}`}},
 	{check: "release text unused", sql: []string{`UPDATE release_documents SET content_hash = NULL, content_bytes = 0 WHERE ws = {n}`}},
 	{check: "release text hash", sql: []string{
@@ -437,6 +443,7 @@ func populate(t *testing.T, c *apitest.Client, url string) {
 	c.POST("/api/v1/projects", object{"name": "Free"}, "Idempotency-Key: free").Want(t, 201)
 	doomed := id("/api/v1/projects", object{"name": "Doomed"})
 	id("/api/v1/documents", object{"title": "Loose"})
+	id("/api/v1/documents", object{"title": "Twin", "external_id": "twin"})
 	c.PATCH("/api/v1/documents/"+id("/api/v1/documents", object{"title": "In", "project_id": filed, "content": "two"}), object{"description": "d"}).Want(t, 200)
 	id("/api/v1/projects/"+filed+"/releases", object{"name": "First"})
 	var above any

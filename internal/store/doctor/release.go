@@ -30,12 +30,17 @@ FROM (SELECT release FROM release_documents WHERE ws = $1 UNION ALL SELECT relea
 WHERE NOT EXISTS (SELECT 1 FROM releases r WHERE r.ws = $1 AND r.number = x.release)
 GROUP BY release`},
 
-	// Every document of a release has its text, and its parent is in the same release.
+	// Every document of a release has its text and its fields, and its parent is in the same release.
 	{name: "release text missing", judge: tells("document %s of the release with the number %s lacks its text"), sql: `
 SELECT d.document_id, d.release
 FROM release_documents d
 WHERE d.ws = $1 AND d.content_hash IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM release_texts t WHERE t.ws = d.ws AND t.hash = d.content_hash AND t.bytes = d.content_bytes)`},
+	{name: "release fields missing", judge: tells("document %s of the release with the number %s lacks its description, external id, url and metadata"), sql: `
+SELECT d.document_id, d.release
+FROM release_documents d
+WHERE d.ws = $1 AND d.fields_hash IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM release_texts t WHERE t.ws = d.ws AND t.hash = d.fields_hash)`},
 	{name: "release parent", judge: tells("document %s of the release with the number %s is below a document that the release does not have"), sql: `
 SELECT d.document_id, d.release
 FROM release_documents d
@@ -47,7 +52,8 @@ WHERE d.ws = $1 AND d.parent_id IS NOT NULL
 	{name: "release text unused", judge: tells("%s texts are kept for releases, and no release has them"), sql: `
 SELECT n
 FROM (SELECT COUNT(*) AS n FROM release_texts t WHERE t.ws = $1 AND t.until IS NULL
-  AND NOT EXISTS (SELECT 1 FROM release_documents d WHERE d.ws = t.ws AND d.content_hash = t.hash)) q
+  AND NOT EXISTS (SELECT 1 FROM release_documents d WHERE d.ws = t.ws AND d.content_hash = t.hash)
+  AND NOT EXISTS (SELECT 1 FROM release_documents d WHERE d.ws = t.ws AND d.fields_hash = t.hash)) q
 WHERE n > 0`},
 
 	// Each text matches its hash.

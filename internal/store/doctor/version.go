@@ -45,10 +45,24 @@ WHERE t.ws = $1
   AND NOT EXISTS (SELECT 1 FROM versions v WHERE v.ws = t.ws AND v.document_id = t.document_id AND v.content_hash = t.hash)`},
 
 	// Each text matches its hash.
+	{name: "document fields", judge: sameFields, sql: `
+SELECT id, description, external_id, url, metadata, fields_hash
+FROM documents
+WHERE ws = $1`},
 	{name: "text hash", judge: sameText, sql: `
 SELECT document_id, hash, ` + store.TextColumns + `
 FROM texts
 WHERE ws = $1`},
+}
+
+// sameFields compares the fields of a document with their hash.
+func sameFields(_ *patient, r *engine.Row) string {
+	id := sheaf.FormatUUID(r.ID())
+	d := sheaf.Document{Description: r.OptText(), ExternalID: r.OptText(), URL: r.OptText(), Metadata: sheaf.Metadata(r.Text())}
+	if store.SameFields(&d, r.OptBlob()) {
+		return ""
+	}
+	return fmt.Sprintf("the description, external id, url and metadata of document %s do not match their hash", id)
 }
 
 // sameText unpacks a text and compares it with its hash.

@@ -364,6 +364,7 @@ CREATE TABLE documents (
   version_restored BIGINT, -- the version that the current one restored. NULL: none
   content_bytes BIGINT NOT NULL DEFAULT 0,
   content_hash BYTEA, -- SHA-256 of the text. NULL: the text is empty
+  fields_hash BYTEA, -- SHA-256 of description, external_id, url and metadata (store/fields.go). NULL: it has none of them
   number BIGINT NOT NULL,
   revision BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
@@ -565,21 +566,21 @@ CREATE TABLE release_documents (
   sort_order BIGINT NOT NULL,
   number BIGINT NOT NULL, -- of the document
   title TEXT NOT NULL,
-  description TEXT,
-  external_id TEXT,
-  url TEXT,
-  metadata TEXT,
   version BIGINT NOT NULL,
   content_bytes BIGINT NOT NULL,
   content_hash BYTEA, -- NULL: the text is empty
+  fields_hash BYTEA, -- as in documents
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   PRIMARY KEY (ws, release, document_id)
 );
 CREATE INDEX release_documents_of ON release_documents (ws, document_id, release); -- the releases that have a document
 CREATE INDEX release_documents_by_hash ON release_documents (ws, content_hash) WHERE content_hash IS NOT NULL; -- whether a release has a text
+CREATE INDEX release_documents_by_fields ON release_documents (ws, fields_hash) WHERE fields_hash IS NOT NULL; -- the same for fields
+CREATE INDEX release_documents_below ON release_documents (ws, release, parent_id) WHERE parent_id IS NOT NULL; -- those below a document
 
--- The texts of the documents of releases. A text that many releases have is stored once.
+-- The texts of the documents of releases, and their fields (store/fields.go). A text that many releases
+-- have is stored once.
 CREATE TABLE release_texts (
   ws INTEGER NOT NULL REFERENCES workspaces (ws),
   hash BYTEA NOT NULL, -- SHA-256 of the text
@@ -604,11 +605,13 @@ CREATE TABLE release_media (
   hash BYTEA NOT NULL, -- SHA-256 of the bytes
   width BIGINT,
   height BIGINT,
+  mentions BIGINT NOT NULL, -- how many documents of the release have a text that names it
   created_at BIGINT NOT NULL,
   PRIMARY KEY (ws, release, medium_id)
 );
 CREATE INDEX release_media_of ON release_media (ws, medium_id); -- whether a release has a medium
 CREATE INDEX release_media_by_hash ON release_media (ws, hash); -- whether a release has the bytes
+CREATE INDEX release_media_unnamed ON release_media (ws, release) WHERE mentions <= 0; -- those to remove after a document left the release
 
 -- ===== Media =====
 
