@@ -155,13 +155,15 @@ func (a *App) searchReleased(ctx context.Context, s sheaf.Shared, release sheaf.
 			return out, err
 		}
 		var inTitle, inText []sheaf.TreeEntry
-		room, until := int64(searchedBytes), time.Now().Add(searchedFor)
+		room := int64(searchedBytes)
+		timed, cancel := context.WithTimeout(ctx, searchedFor)
+		defer cancel()
 		for group := range slices.Chunk(tree, searchedAtOnce) {
 			if err := ctx.Err(); err != nil {
 				return out, sheaf.UnavailableError(err)
 			}
 			found := titlesOf(group)
-			if out.Partly = out.Partly || room <= 0 || time.Now().After(until); !out.Partly {
+			if out.Partly = out.Partly || room <= 0 || timed.Err() != nil; !out.Partly {
 				if found, err = r.FindableReleased(s.Workspace, release, group); err != nil {
 					return out, err
 				}
