@@ -104,11 +104,12 @@ func (tags) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	if bytes.HasPrefix(line, commentStart) {
 		return m.inlineComment(block)
 	}
-	t, length := readTag(line)
+	read, length := readTag(line)
 	if length == 0 {
 		m.inline(nil)
 		return nil
 	}
+	t := read // a copy, so that a text of a million "<" allocates nothing for them
 	t.source = segment.WithStop(segment.Start + length)
 	block.Advance(length)
 	m.inline(&t)
