@@ -31,6 +31,7 @@ from .key import Keys
 from .medium import Media
 from .project import Projects
 from .proposal import Proposals
+from .release import Releases
 from .share import Shares
 from .subscription import Subscriptions
 
@@ -61,6 +62,7 @@ class Sheaf:
         self.media = Media(self._caller)
         self.shares = Shares(self._caller)
         self.proposals = Proposals(self._caller)
+        self.releases = Releases(self._caller)
         self.events = Events(self._caller)
         self.keys = Keys(self._caller)
         self.subscriptions = Subscriptions(self._caller)

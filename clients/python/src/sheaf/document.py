@@ -67,9 +67,11 @@ class Documents:
         request = Request("POST", f"{PATH}/{segment(id)}/restore", headers=conditions(idempotency_key=idempotency_key))
         return cast(Document, self._caller.record(request))
 
-    def purge(self, id: str, *, if_match: str | None = None) -> None:
-        """Removes a deleted document for good, with its text and versions. One that is not deleted is a Conflict."""
-        self._caller.call(Request("DELETE", f"{PATH}/{segment(id)}/permanent", headers=conditions(if_match=if_match)))
+    def purge(self, id: str, *, releases: bool = False, if_match: str | None = None) -> None:
+        """Removes a deleted document for good, with its text and versions. One that is not deleted is a Conflict. So is one
+        that is in releases, unless releases says that it leaves them too, which needs releases:write."""
+        query = {"releases": "true" if releases else None}
+        self._caller.call(Request("DELETE", f"{PATH}/{segment(id)}/permanent", query=query, headers=conditions(if_match=if_match)))
 
     def content(self, id: str, format: ContentFormat = "markdown") -> str:
         """Returns the text of a document: as it was written, or as HTML that the service made of it."""

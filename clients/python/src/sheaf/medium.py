@@ -57,18 +57,23 @@ class Media:
 
     def download(self, id: str, into: BinaryIO) -> int:
         """Writes the bytes of a medium into a file and returns how many there are. It is not repeated."""
-        request = Request("GET", f"{PATH}/{segment(id)}/content")
-        headers, body = self._caller.prepare(request)
-        wire = self._caller.wire
-        connection, response = wire.open("GET", self._caller.target(request), headers, body, timeout=self._caller.timeout, fresh=True)
-        try:
-            if response.status != 200:
-                raise refusal(wire.host, response.status, lowered(response.headers), response.read())
-            return _copy(response, into)
-        except (OSError, HTTPException) as error:
-            raise Unreachable(f"the file from {wire.host} broke off: {error}", sent=True) from error
-        finally:
-            connection.close()
+        return fetch(self._caller, f"{PATH}/{segment(id)}/content", into)
+
+
+def fetch(caller: Caller, path: str, into: BinaryIO) -> int:
+    """Writes the file at path into a file and returns how many bytes it has."""
+    request = Request("GET", path)
+    headers, body = caller.prepare(request)
+    wire = caller.wire
+    connection, response = wire.open("GET", caller.target(request), headers, body, timeout=caller.timeout, fresh=True)
+    try:
+        if response.status != 200:
+            raise refusal(wire.host, response.status, lowered(response.headers), response.read())
+        return _copy(response, into)
+    except (OSError, HTTPException) as error:
+        raise Unreachable(f"the file from {wire.host} broke off: {error}", sent=True) from error
+    finally:
+        connection.close()
 
 
 def _copy(response: HTTPResponse, into: BinaryIO) -> int:
