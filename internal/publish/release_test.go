@@ -119,7 +119,7 @@ func TestShare_SearchOfALargeRelease(t *testing.T) {
 	run(t, func(w *world) {
 		project := w.make("projects", fields{"name": "Large"})
 		text := strings.Repeat("filler ", 149_000)
-		for i := range 18 {
+		for i := range 22 {
 			w.make("documents", fields{"title": fmt.Sprint("Volume ", i), "project_id": project, "content": fmt.Sprint(i, " ", text)})
 		}
 		w.make("documents", fields{"title": "needle in a title", "project_id": project, "content": "needle"})

@@ -33,7 +33,7 @@ UPDATE documents
 SET project_id = $3, title = $4, title_folded = $5, description = $6, description_folded = $7,
   revision = $8, updated_at = $9, deleted_at = $10, version = $11, version_at = $12, version_user = $13, version_key = $14,
   content_bytes = $15, content_hash = $16, external_id = $17, url = $18, metadata = $19, parent_id = $20, sort_order = $21, deletion = $22,
-  version_restored = $23, version_proposal = $24
+  version_restored = $23, version_proposal = $24, fields_hash = $25
 WHERE ws = $1 AND id = $2`
 
 // AddVersion is UpdateDocument for a change that makes a new version. It stores the previous
@@ -45,7 +45,7 @@ func (tx *Tx) AddVersion(ws sheaf.WorkspaceID, before, d sheaf.Document, by shea
 	}
 	err = tx.exec(updateVersion, ws, d.ID, d.ProjectID, d.Title, Fold(d.Title), d.Description, foldOpt(d.Description),
 		d.Revision, d.UpdatedAt, d.Deleted, d.Version, d.UpdatedAt, by.User, by.Key, d.ContentBytes, textHash(d.ContentSHA256),
-		d.ExternalID, d.URL, storedMetadata(d.Metadata), d.ParentID, storedOrder(&d), storedDeletion(d.Deletion), by.Restored, by.Proposal)
+		d.ExternalID, d.URL, storedMetadata(d.Metadata), d.ParentID, storedOrder(&d), storedDeletion(d.Deletion), by.Restored, by.Proposal, fieldsHash(&d))
 	if err != nil {
 		return 0, fmt.Errorf("update document %s: %w", d.ID, err)
 	}
