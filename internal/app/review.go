@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
 )
 
 // If a project needs review, its documents change only by accepted proposals. The project says how many
@@ -69,15 +70,23 @@ func (w *work) approvalsOf(id *sheaf.ProjectID) (int64, error) {
 	if id == nil || w.ws.Reviewed == 0 {
 		return 0, nil
 	}
-	r := &w.unreviewed
-	if n, known := r.approvals[*id]; known {
+	if w.unreviewed.approvals == nil {
+		w.unreviewed.approvals = map[sheaf.ProjectID]int64{}
+	}
+	return approvalsIn(&w.Reader, w.ws.ID, id, w.unreviewed.approvals)
+}
+
+// approvalsIn returns how many approvals a change of the project's documents needs. `known` has those that
+// were read before. It returns 0 if id is nil, or if the project was deleted.
+func approvalsIn(r *store.Reader, ws sheaf.WorkspaceID, id *sheaf.ProjectID, known map[sheaf.ProjectID]int64) (int64, error) {
+	if id == nil {
+		return 0, nil
+	}
+	if n, read := known[*id]; read {
 		return n, nil
 	}
-	n, err := w.ApprovalsOf(w.ws.ID, *id)
-	if r.approvals == nil {
-		r.approvals = map[sheaf.ProjectID]int64{}
-	}
-	r.approvals[*id] = n
+	n, err := r.ApprovalsOf(ws, *id)
+	known[*id] = n
 	return n, err
 }
 
