@@ -256,3 +256,65 @@ func TestReview_SuggestionsDoWhatTheySay(t *testing.T) {
 	}
 	w.wantIn(got.Body.String(), true, "suggest the change as a proposal", "selection/suggest-move")
 }
+
+// D177: the page of a proposal says how many approvals it has and needs. Until they are there, and for
+// those who may not accept it, Accept is disabled, with the reason beside it.
+func TestReview_TheProposalSaysWhatItLacks(t *testing.T) {
+	w := newTown(t)
+	ctx := t.Context()
+	ed, di := w.join("ed@example.com", "Ed", sheaf.Editor), w.join("di@example.com", "Di", sheaf.Editor)
+	other, err := w.a.CreateProject(ctx, w.caller, sheaf.ProjectChange{Name: sheaf.Some("Strict")})
+	w.must(err)
+	id := w.newDocument("Reviewed", "")
+	propose := func(c sheaf.ProposedChange) string {
+		t.Helper()
+		p, err := w.a.CreateProposal(ctx, w.callerOf(w.member), sheaf.ProposalChange{Title: sheaf.Some("Change"), Changes: sheaf.Some([]sheaf.ProposedChange{c})})
+		w.must(err)
+		return "proposals/" + string(p.ID)
+	}
+	edit := propose(sheaf.ProposedChange{Op: sheaf.ProposeEdit, DocumentID: id, BaseVersion: 1, Document: sheaf.DocumentChange{Content: sheaf.Some("new\n")}})
+	move := propose(sheaf.ProposedChange{Op: sheaf.ProposeMove, DocumentID: id, Move: sheaf.DocumentMove{ProjectID: sheaf.Some(other.ID)}})
+	create := propose(sheaf.ProposedChange{Op: sheaf.ProposeCreate, Document: sheaf.DocumentChange{Title: sheaf.Some("Below"), ProjectID: sheaf.Some(sheaf.ProjectID(w.ids["projects"])), ParentID: sheaf.Some(id)}})
+	const why, disabled = "It can be accepted after ", `form="accept-form" disabled`
+
+	// Without a review nothing is missing.
+	w.wantIn(w.opens(w.owner, edit), true, "It needs no approval", `form="accept-form" class="primary"`)
+	w.wantIn(w.opens(w.owner, edit), false, disabled, why)
+	w.wantIn(w.opens(w.member, edit), true, `<button type="button" disabled aria-describedby="accept-why">Accept</button>`, "An editor, admin or owner decides.")
+
+	w.review()
+	_, err = w.a.UpdateProject(ctx, w.caller, other.ID, sheaf.ProjectChange{Approvals: sheaf.Some[int64](2)}, sheaf.Match{})
+	w.must(err)
+	// A move needs what the stricter of the two projects asks for.
+	for path, says := range map[string]string{edit: "0 of 1 approval<", create: "0 of 1 approval<", move: "0 of 2 approvals<"} {
+		w.wantIn(w.opens(w.owner, path), true, says, disabled, why)
+	}
+	approve := func(token string) {
+		t.Helper()
+		if got := w.sendAs(token, "/w/{workspace}/"+move+"/approve", url.Values{"revision": {"1"}}); got.Code != http.StatusSeeOther {
+			t.Fatalf("%d %s", got.Code, got.Body)
+		}
+	}
+	approve(ed)
+	w.wantIn(w.opens(w.owner, move), true, "1 of 2 approvals<", why+"1 more approval.", disabled)
+	approve(di)
+	w.wantIn(w.opens(w.owner, move), true, "2 of 2 approvals<", `form="accept-form" class="primary"`)
+	w.wantIn(w.opens(w.owner, move), false, disabled, why)
+	w.wantIn(w.opens(w.member, move), true, "2 of 2 approvals<", "An editor, admin or owner decides.")
+
+	// The approval of a person who may no longer approve does not count, and the page says which.
+	w.must(w.a.SetRole(ctx, w.caller, w.callerOf(di).User, sheaf.Member, sheaf.Opt[sheaf.Role]{}))
+	w.wantIn(w.opens(w.owner, move), true, "1 of 2 approvals<", "It does not count, because this person may no longer approve", disabled)
+	got := w.sendAs(w.owner, "/w/{workspace}/"+move+"/accept", url.Values{"revision": {"1"}})
+	if got.Code != http.StatusConflict {
+		t.Errorf("accepted with %d", got.Code)
+	}
+	w.wantIn(got.Body.String(), true, "1 of the 2 approvals", "1 of 2 approvals<")
+	approve(w.owner)
+	if got := w.sendAs(ed, "/w/{workspace}/"+move+"/accept", url.Values{"revision": {"1"}}); got.Code != http.StatusSeeOther {
+		t.Errorf("accepting: %d %s", got.Code, got.Body)
+	}
+	w.wantIn(w.opens(w.owner, move), false, "of 2 approvals", `id="accept"`)
+	// The document is now in the stricter project, and so the edit needs two.
+	w.wantIn(w.opens(w.owner, edit), true, "0 of 2 approvals<")
+}
