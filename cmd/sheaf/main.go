@@ -9,9 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"sheaf.dev/internal/cli"
 	"sheaf.dev/internal/config"
@@ -101,10 +104,23 @@ func (p *program) run(ctx context.Context, args []string) (code int) {
 		}
 	}
 	if err := command.Run(p, &p.Program); err != nil {
-		p.report(err)
+		p.report(cli.NameFlags(err, ownFlags(command.Selected())))
 		return exitFailed
 	}
 	return exitDone
+}
+
+// ownFlags returns the names of the flags that only this command has.
+func ownFlags(command *kong.Node) (names []string) {
+	if command == nil {
+		return nil
+	}
+	for _, f := range command.Flags {
+		if !f.Hidden && !slices.Contains([]string{"help", "server", "api-key", "json"}, f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }
 
 // report prints in one line why the command failed. Each wrong setting gets a line.

@@ -22,8 +22,9 @@ func TestProposals_OnTheCommandLine(t *testing.T) {
 			map[string]any{"op": "create", "title": title + " page"}}}).Want(t, 201).Text(t, "id")
 	}
 	id := propose("Better", "one\n", 1)
-	wantWords(t, r.do(t, "proposals", "list", "--state", "open", "--document", "Start"), id, "open", "2", "Better")
-	wantWords(t, r.do(t, "proposals", "get", "Better"), id, "edit", document, "text", "create", "Better page")
+	number := fmt.Sprint(r.json(t, "proposals", "get", id)["number"])
+	wantWords(t, r.do(t, "proposals", "list", "--state", "open", "--document", "Start"), "NUMBER", number, id, "open", "2", "Better")
+	wantWords(t, r.do(t, "proposals", "get", "Better"), id, number, "edit", document, "text", "create", "Better page")
 	wantWords(t, r.do(t, "proposals", "diff", id), "change 0: edit", "+one", "change 1: create")
 	if all := r.list(t, "proposals", "diff", id); len(all) != 2 || all[0]["proposed"] != "one\n" {
 		t.Errorf("the differences are %v", all)
@@ -231,4 +232,67 @@ func TestProjects_Approvals(t *testing.T) {
 	if p := r.json(t, "projects", "create", "Free"); review(p) != nil {
 		t.Errorf("created %v", p)
 	}
+}
+
+// D177: refusals on the command line name its flags and commands, not the API's fields and requests. What a
+// review refuses is proposed with --propose.
+func TestProposals_RefusalsNameTheCommands(t *testing.T) {
+	t.Parallel()
+	r, dir := newRemote(t), t.TempDir()
+	source := []string{"import-markdown", dir, "--source", "s", "--as-project"}
+	putFile(t, dir, "README.md", "# Start\n\none\n")
+	r.do(t, source...)
+	document, _ := r.list(t, "documents", "list")[0]["id"].(string)
+	project, _ := r.list(t, "projects", "list")[0]["id"].(string)
+	r.do(t, "projects", "update", project, "--approvals", "1")
+
+	putFile(t, dir, "README.md", "# Start\n\ntwo\n")
+	for _, refused := range []result{sheafWith(t, r.env, "", source...), sheafWith(t, r.env, "", "documents", "update", document, "--title", "Other")} {
+		refused.fails(t, "--propose")
+		if strings.Contains(refused.stderr, "POST") {
+			t.Errorf("it names a request: %s", refused.stderr)
+		}
+	}
+	r.env["VISUAL"] = `printf 'three\n' >>`
+	keptAfter(t, sheafWith(t, r.env, "", "documents", "edit", document), "--propose", "# Start\n\none\nthree\n")
+	made := r.json(t, "documents", "edit", document, "--propose", "--why", "because")
+	if made["state"] != "open" || made["title"] != "Edit “Start”" || made["message"] != "because" {
+		t.Errorf("proposed %v", made)
+	}
+	id, _ := made["id"].(string)
+	wantWords(t, r.do(t, "proposals", "diff", id), "+three")
+	if got := r.do(t, "documents", "content", document); got != "# Start\n\none\n" {
+		t.Errorf("the text is %q", got)
+	}
+	r.env["VISUAL"] = "true"
+	sheafWith(t, r.env, "", "documents", "edit", document, "--propose").fails(t, "nothing was proposed")
+	sheafWith(t, r.env, "", "documents", "edit", document, "--why", "x").fails(t, "add --propose")
+	sheafWith(t, r.env, "", "proposals", "accept", id).fails(t, "0 of the 1 approvals")
+
+	for _, c := range []struct {
+		args        []string
+		says, lacks string
+	}{{[]string{"documents", "update", document}, "give at least one of --title, --description, --project, --external-id, --url, --metadata", "project_id"},
+		{[]string{"projects", "update", project}, "give at least one of --name,", "folder_id"},
+		{[]string{"shares", "create", "document", document, "--password", "short"}, "at least 8 are needed: choose a longer one, or none", "null"}} {
+		got := sheafWith(t, r.env, "", c.args...)
+		got.fails(t, c.says)
+		if strings.Contains(got.stderr, c.lacks) {
+			t.Errorf("%v: %s", c.args, got.stderr)
+		}
+	}
+	r.do(t, "projects", "update", project, "--approvals", "0")
+	r.env["VISUAL"] = `sed -i s/one/four/`
+	r.do(t, "documents", "edit", document)
+	r.json(t, "documents", "content", document)
+	lost := r.Workspace.Client("").POST("/api/v1/proposals", map[string]any{"title": "Late", "changes": []any{
+		map[string]any{"op": "edit", "document_id": document, "base_version": 1, "content": "# Start\n\nfive\n"}}}).Want(t, 201).Text(t, "id")
+	refused := sheafWith(t, r.env, "", "proposals", "accept", lost)
+	refused.fails(t, "sheaf proposals get shows where")
+	if strings.Contains(refused.stderr, "PATCH") {
+		t.Errorf("it names a request: %s", refused.stderr)
+	}
+	r.do(t, "releases", "create", project, "1.0")
+	share := r.json(t, "shares", "create", "project", project, "--release", "newest")
+	wantWords(t, r.do(t, "shares", "list"), "RELEASE", "newest", fmt.Sprint(share["id"]))
 }

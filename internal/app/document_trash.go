@@ -270,7 +270,8 @@ func restoredWith(top sheaf.Document, together []store.TrashEntry) (group []shea
 // Trashed is a deleted document as the trash shows it.
 type Trashed struct {
 	sheaf.Document
-	Along int64 // number of other documents that a restore of it restores
+	Along     int64 // number of other documents that a restore of it restores
+	Approvals int64 // that its project asks for; 0: it needs no review
 }
 
 // Trash returns the deleted documents, without those that went along with a document above them.
@@ -283,9 +284,12 @@ func (a *App) Trash(ctx context.Context, c Caller, f sheaf.DocumentFilter) (shea
 			return out, err
 		}
 		out = sheaf.Page[Trashed]{Total: page.Total, Paging: page.Paging}
-		read := map[int64][]store.TrashEntry{}
+		read, approvals := map[int64][]store.TrashEntry{}, map[sheaf.ProjectID]int64{}
 		for _, d := range page.Items {
 			t, err := trashed(r, c.Workspace, d, read)
+			if err == nil {
+				t.Approvals, err = approvalsIn(r, c.Workspace, d.ProjectID, approvals)
+			}
 			if err != nil {
 				return out, err
 			}
@@ -305,7 +309,11 @@ func (a *App) TrashedDocument(ctx context.Context, c Caller, id sheaf.DocumentID
 		if d.Deleted == nil {
 			return Trashed{}, sheaf.Missing("document")
 		}
-		return trashed(r, c.Workspace, d, map[int64][]store.TrashEntry{})
+		t, err := trashed(r, c.Workspace, d, map[int64][]store.TrashEntry{})
+		if err == nil {
+			t.Approvals, err = approvalsIn(r, c.Workspace, d.ProjectID, map[sheaf.ProjectID]int64{})
+		}
+		return t, err
 	})
 }
 

@@ -12,11 +12,18 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// ProposalDetail is a proposal with its conflicts at the moment of reading.
+// ProposalDetail is a proposal with its conflicts and its approvals at the moment of reading.
 type ProposalDetail struct {
 	sheaf.Proposal
 	Conflicts []sheaf.ProposalConflict
+
+	// Of an open proposal:
+	Needs   int64          // approvals that accepting it needs; 0: none
+	Counted []sheaf.UserID // people whose approvals count
 }
+
+// MissingApprovals returns how many approvals an open proposal lacks.
+func (d *ProposalDetail) MissingApprovals() int64 { return max(0, d.Needs-int64(len(d.Counted))) }
 
 // Fields appends the proposal, and its conflicts.
 func (d *ProposalDetail) Fields(o *sheaf.Object) {
@@ -24,7 +31,7 @@ func (d *ProposalDetail) Fields(o *sheaf.Object) {
 	sheaf.AppendConflicts(o, d.Conflicts)
 }
 
-// Proposal returns one proposal with its present conflicts, or NotFound. Texts in the conflicts are
+// Proposal returns one proposal with its present conflicts and approvals, or NotFound. Texts in the conflicts are
 // only for a caller who may read documents.
 func (a *App) Proposal(ctx context.Context, c Caller, id sheaf.ProposalID) (ProposalDetail, error) {
 	return merging(ctx, a, c, scope(sheaf.ProposalsRead), func(r *store.Reader, merges bool) (d ProposalDetail, err error) {
@@ -34,6 +41,12 @@ func (a *App) Proposal(ctx context.Context, c Caller, id sheaf.ProposalID) (Prop
 		}
 		m, err := planned(r, c.Workspace, d.Proposal, merges)
 		d.Conflicts = shownTo(c, m.conflicts)
+		if err == nil {
+			d.Needs, err = approvalsNeeded(r, c.Workspace, d.Proposal, m)
+		}
+		if err == nil {
+			d.Counted, err = countedApprovals(r, c.Workspace, d.Proposal)
+		}
 		return d, err
 	})
 }

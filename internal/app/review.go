@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
 )
 
 // If a project needs review, its documents change only by accepted proposals. The project says how many
@@ -69,15 +70,23 @@ func (w *work) approvalsOf(id *sheaf.ProjectID) (int64, error) {
 	if id == nil || w.ws.Reviewed == 0 {
 		return 0, nil
 	}
-	r := &w.unreviewed
-	if n, known := r.approvals[*id]; known {
+	if w.unreviewed.approvals == nil {
+		w.unreviewed.approvals = map[sheaf.ProjectID]int64{}
+	}
+	return approvalsIn(&w.Reader, w.ws.ID, id, w.unreviewed.approvals)
+}
+
+// approvalsIn returns how many approvals a change of the project's documents needs. `known` has those that
+// were read before. It returns 0 if id is nil, or if the project was deleted.
+func approvalsIn(r *store.Reader, ws sheaf.WorkspaceID, id *sheaf.ProjectID, known map[sheaf.ProjectID]int64) (int64, error) {
+	if id == nil {
+		return 0, nil
+	}
+	if n, read := known[*id]; read {
 		return n, nil
 	}
-	n, err := w.ApprovalsOf(w.ws.ID, *id)
-	if r.approvals == nil {
-		r.approvals = map[sheaf.ProjectID]int64{}
-	}
-	r.approvals[*id] = n
+	n, err := r.ApprovalsOf(ws, *id)
+	known[*id] = n
 	return n, err
 }
 
@@ -129,25 +138,94 @@ func (w *work) mayPurge(d sheaf.Document) error {
 // approved returns APPROVALS_MISSING unless the proposal has the approvals that its changes need. It is
 // called after the changes were made.
 func (w *work) approved(p sheaf.Proposal) error {
-	need, has := w.unreviewed.most, int64(0)
-	for _, r := range p.People {
-		if has >= need {
-			break
-		}
-		if r.ApprovedAt == nil || r.Wrote || r.User == p.User {
-			continue
-		}
-		counts, err := w.MayApprove(w.ws.ID, r.User, p.ID)
-		if err != nil {
-			return err
-		}
-		if counts {
-			has++
-		}
-	}
-	if has >= need {
+	need := w.unreviewed.most
+	if need == 0 {
 		return nil
 	}
+	counted, err := countedApprovals(&w.Reader, w.ws.ID, p)
+	if err != nil || int64(len(counted)) >= need {
+		return err
+	}
 	return &sheaf.Error{Kind: sheaf.Conflict, Code: sheaf.CodeApprovalsMissing,
-		Text: fmt.Sprintf("the proposal has %d of the %d approvals that it needs by people who did not write it and may approve it now: ask others to approve it", has, need)}
+		Text: fmt.Sprintf("the proposal has %d of the %d approvals that it needs by people who did not write it and may approve it now: ask others to approve it", len(counted), need)}
+}
+
+// countedApprovals returns the people whose approvals of the proposal count now: they did not write it, and
+// may approve it at this moment.
+func countedApprovals(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Proposal) (users []sheaf.UserID, err error) {
+	for _, one := range p.People {
+		if one.ApprovedAt == nil || one.Wrote || one.User == p.User {
+			continue
+		}
+		counts, err := r.MayApprove(ws, one.User, p.ID)
+		if err != nil {
+			return nil, err
+		}
+		if counts {
+			users = append(users, one.User)
+		}
+	}
+	return users, nil
+}
+
+// approvalsNeeded returns how many approvals the changes of an open proposal need, as its documents and
+// projects are now: the largest number that a project asks for in which a document is, or to which it goes.
+func approvalsNeeded(r *store.Reader, ws sheaf.WorkspaceID, p sheaf.Proposal, m mergePlan) (most int64, err error) {
+	known := map[sheaf.ProjectID]int64{}
+	in := make([]*sheaf.ProjectID, len(p.Changes)) // the project of each document after its change
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		before, err := projectOf(r, ws, c.DocumentID, nil)
+		if err != nil {
+			return 0, err
+		}
+		if in[i], err = targetOf(r, ws, c, before, in[:i]); err != nil {
+			return 0, err
+		}
+		if m.steps[i].skip || c.Op == sheaf.ProposeEdit && m.steps[i].change.Empty() {
+			continue // the document is as proposed already
+		}
+		for _, id := range []*sheaf.ProjectID{before, in[i]} {
+			n, err := approvalsIn(r, ws, id, known)
+			if err != nil {
+				return 0, err
+			}
+			most = max(most, n)
+		}
+	}
+	return most, nil
+}
+
+// targetOf returns the project of a document after a change. `before` is its project now, and `earlier` are
+// the projects after the earlier changes of the proposal.
+func targetOf(r *store.Reader, ws sheaf.WorkspaceID, c *sheaf.ProposedChange, before *sheaf.ProjectID, earlier []*sheaf.ProjectID) (*sheaf.ProjectID, error) {
+	if c.Op != sheaf.ProposeCreate && c.Op != sheaf.ProposeMove {
+		return before, nil
+	}
+	for _, id := range []sheaf.Opt[sheaf.ProjectID]{c.Document.ProjectID, c.Move.ProjectID} {
+		if id.Set {
+			return id.Pointer(), nil
+		}
+	}
+	for _, id := range []sheaf.Opt[sheaf.DocumentID]{c.Document.ParentID, c.Move.ParentID, c.Move.BeforeID, c.Move.AfterID} {
+		if id.Given() {
+			return projectOf(r, ws, id.Value, earlier)
+		}
+	}
+	return before, nil
+}
+
+// projectOf returns the project of a document, which may be one that an earlier change makes. It returns nil
+// if the document has no project, or no longer exists.
+func projectOf(r *store.Reader, ws sheaf.WorkspaceID, id sheaf.DocumentID, earlier []*sheaf.ProjectID) (*sheaf.ProjectID, error) {
+	if n, made := sheaf.ParseMadeBy(string(id)); made && n < len(earlier) {
+		return earlier[n], nil
+	} else if id == "" || made {
+		return nil, nil
+	}
+	d, err := r.AnyDocument(ws, id)
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		err = nil
+	}
+	return d.ProjectID, err
 }

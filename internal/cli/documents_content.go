@@ -9,6 +9,7 @@ import (
 	"os/exec"
 
 	"sheaf.dev/client"
+	"sheaf.dev/internal/sheaf"
 )
 
 type documentsContent struct {
@@ -39,12 +40,22 @@ func (c *documentsVersions) Run(ctx context.Context, p *Program) error {
 
 type documentsEdit struct {
 	apiCommand
-	ID string `arg:"" complete:"documents" help:"Id or title of the document."`
+	ID      string `arg:"" complete:"documents" help:"Id or title of the document."`
+	Propose bool   `help:"Change no document: make a proposal of the new text."`
+	Why     string `placeholder:"TEXT" help:"With --propose: why, for the people who decide."`
 }
 
 // Run opens the text in an editor, and saves it unless another person changed the document
-// meanwhile.
+// meanwhile. With --propose it makes a proposal of the text.
 func (c *documentsEdit) Run(ctx context.Context, p *Program) error {
+	if c.Propose {
+		return ask(c.on(documents, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Proposal, error) {
+			return c.propose(ctx, p, api)
+		}, proposalText)
+	}
+	if c.Why != "" {
+		return sheaf.Invalidf("--why is for a proposal: add --propose")
+	}
 	return ask(c.on(documents, &c.ID), ctx, p, func(ctx context.Context, api *client.Client) (client.Document, error) {
 		before, err := api.Documents.Get(ctx, c.ID)
 		if err != nil {
@@ -61,6 +72,31 @@ func (c *documentsEdit) Run(ctx context.Context, p *Program) error {
 		}
 		return after, d.end(err)
 	}, documentText)
+}
+
+// propose opens the text in an editor, and makes a proposal of what it became.
+func (c *documentsEdit) propose(ctx context.Context, p *Program, api *client.Client) (made client.Proposal, err error) {
+	before, err := api.Documents.Get(ctx, c.ID)
+	if err != nil {
+		return made, err
+	}
+	d := &draft{program: p, quiet: c.JSON}
+	text, err := d.edit(ctx, or(before.Content, ""))
+	if err == nil && text == or(before.Content, "") {
+		if err := d.end(nil); err != nil {
+			return made, err
+		}
+		return made, sheaf.Invalidf("the text is as it was, and nothing was proposed")
+	}
+	if err == nil {
+		title := "Edit “" + before.Title + "”"
+		if len([]rune(title)) > sheaf.MaxName {
+			title = "Edit a document"
+		}
+		made, err = api.Proposals.Create(ctx, client.NewProposal{Title: title, Message: c.Why, Changes: []client.NewChange{
+			{Op: string(sheaf.ProposeEdit), DocumentID: before.ID, BaseVersion: before.Version, Content: client.Set(text)}}})
+	}
+	return made, d.end(err)
 }
 
 // draft is a temporary file with the text that a person edits. Only its user may read it.
@@ -108,7 +144,7 @@ func (d *draft) end(err error) error {
 	case err != nil:
 		var refusal *client.Error
 		if errors.As(err, &refusal) {
-			return fmt.Errorf("%s; your text is in %s", refusal.Message, d.file)
+			return fmt.Errorf("%s; your text is in %s", errorText(err), d.file)
 		}
 		return fmt.Errorf("%w; your text is in %s", err, d.file)
 	}

@@ -183,5 +183,23 @@ func errorText(err error) string {
 	if e.Status >= 500 && e.RequestID != "" && !strings.Contains(e.Message, e.RequestID) {
 		return fmt.Sprintf("%s (request %s)", e.Message, e.RequestID)
 	}
-	return e.Message
+	return commandWords.Replace(e.Message)
+}
+
+// commandWords replaces what the server tells programs to do by what people do with the commands.
+var commandWords = strings.NewReplacer(
+	"propose the change with POST /api/v1/proposals", "propose the change with --propose, which sheaf documents edit and sheaf import-markdown have, or in the console",
+	"PATCH it with changes that have the present version as base_version", "sheaf proposals get shows where. Resolve it in the console, or make another proposal",
+	"choose a longer one, or null for none", "choose a longer one, or none",
+)
+
+// nothingToChange begins the server's refusal of a change without fields. Their names follow.
+const nothingToChange = "nothing to change: send at least one of "
+
+// NameFlags replaces the fields in an error about a change without fields by the flags of the command.
+func NameFlags(err error, flags []string) error {
+	if !strings.HasPrefix(err.Error(), nothingToChange) || len(flags) == 0 {
+		return err
+	}
+	return errors.New("nothing to change: give at least one of --" + strings.Join(flags, ", --"))
 }

@@ -39,8 +39,8 @@ func (c *proposalsList) Run(ctx context.Context, p *Program) error {
 	return askAll(c.in(projects, &c.Project).in(documents, &c.Document), ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Proposal, error] {
 		f.ProjectID, f.DocumentID = c.Project, c.Document
 		return api.Proposals.All(ctx, f)
-	}, "ID\tSTATE\tCHANGES\tUPDATED\tTITLE", func(v client.Proposal) []any {
-		return []any{v.ID, v.State, len(v.Changes), stamp(v.UpdatedAt), v.Title}
+	}, "ID\tNUMBER\tSTATE\tCHANGES\tUPDATED\tTITLE", func(v client.Proposal) []any {
+		return []any{v.ID, v.Number, v.State, len(v.Changes), stamp(v.UpdatedAt), v.Title}
 	})
 }
 
@@ -65,7 +65,7 @@ func (c *proposalsGet) Run(ctx context.Context, p *Program) error {
 
 func proposalText(v client.Proposal) string {
 	var b strings.Builder
-	b.WriteString(facts("id", v.ID, "title", v.Title, "state", v.State, "message", or(v.Message, ""), "note", or(v.Note, ""), "revision", fmt.Sprint(v.Revision),
+	b.WriteString(facts("id", v.ID, "number", fmt.Sprint(v.Number), "title", v.Title, "state", v.State, "message", or(v.Message, ""), "note", or(v.Note, ""), "revision", fmt.Sprint(v.Revision),
 		"approvals", number(len(v.Approvals)), "by", v.UserID, "created", stamp(v.CreatedAt), "updated", stamp(v.UpdatedAt), "decided", stampOr(v.DecidedAt, "")))
 	b.WriteString(Table("CHANGE\tDO\tDOCUMENT\tWHAT", func(row func(...any)) {
 		for i, c := range v.Changes {

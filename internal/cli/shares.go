@@ -30,8 +30,8 @@ type sharesList struct {
 func (c *sharesList) Run(ctx context.Context, p *Program) error {
 	return askAll(c.in(shareable, &c.Of), ctx, p, c.Limit, func(ctx context.Context, api *client.Client) iter.Seq2[client.Share, error] {
 		return api.Shares.All(ctx, client.ShareFilter{ResourceID: c.Of, Paging: c.paging()})
-	}, "ID\tOF\tVIEWS\tEXPIRES\tURL", func(v client.Share) []any {
-		return []any{v.ID, v.ResourceType, v.Views, stampOr(v.ExpiresAt, "never"), v.URL}
+	}, "ID\tOF\tRELEASE\tVIEWS\tEXPIRES\tURL", func(v client.Share) []any {
+		return []any{v.ID, v.ResourceType, or(v.Release, ""), v.Views, stampOr(v.ExpiresAt, "never"), v.URL}
 	})
 }
 

@@ -52,10 +52,17 @@ type documentRemoval struct {
 }
 
 // deleteDocumentForm answers GET /w/{workspace}/documents/{id}/delete: it asks for confirmation.
+// If the document is in a project that needs review, the page suggests the deletion.
 func (c *Console) deleteDocumentForm(v *visit) error {
 	d, err := find(v, "document", c.app.Document)
 	if err != nil {
 		return err
+	}
+	switch suggests, err := v.onlySuggests(d); {
+	case err != nil:
+		return err
+	case suggests:
+		return suggestActForm(suggestDelete)(v)
 	}
 	below, err := c.app.DocumentLevel(v.r.Context(), v.caller, nil, &d.ID, sheaf.Paging{Limit: 1})
 	if err != nil {

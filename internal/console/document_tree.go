@@ -102,6 +102,9 @@ func (c *Console) documentBranch(v *visit) error {
 	if err != nil {
 		return err
 	}
+	if err := v.locate(sheaf.ProjectID(projectIDOf(d))); err != nil { // it decides what the rows offer
+		return err
+	}
 	level, err := (&documentReader{v: v, left: maxTreeRows}).below(d.ID)
 	if err == nil && level == nil {
 		err = sheaf.Missing("document")

@@ -177,8 +177,9 @@ func TestDocumentTree_OfDocumentsInNoProject(t *testing.T) {
 	w.wantIn(page, true, row(above.ID), "3 documents")
 	w.wantIn(page, false, row(below.ID))
 	w.wantIn(w.get("documents", openedDocuments(above.ID)), true, row(below.ID))
-	// Readers have no boxes and no menus.
-	w.wantIn(w.ask(http.MethodGet, w.address("/w/{workspace}/documents"), w.member).Body.String(), false, `type="checkbox"`, "data-menu", "data-move=\"document\"")
+	// Readers have no boxes, and their menus suggest.
+	w.wantIn(w.ask(http.MethodGet, w.address("/w/{workspace}/documents"), w.member).Body.String(), false, `type="checkbox"`, "data-move=\"document\"")
+	w.wantIn(w.ask(http.MethodGet, w.address("/w/{workspace}/documents"), w.member).Body.String(), true, "data-menu", "data-suggest")
 }
 
 // tree returns the documents of the town's project in reading order, each with its level, without

@@ -85,12 +85,20 @@ func (v *visit) editorAgain(f documentForm, cause error) (err error) {
 }
 
 // newDocument answers GET /w/{workspace}/documents/new: an empty editor. The parameter "in" names the
-// project of the new document, or "below" the document that it goes below.
+// project of the new document, or "below" the document that it goes below. If the project needs review, the
+// person suggests the document.
 func (c *Console) newDocument(v *visit) error {
 	q := v.r.URL.Query()
 	if q.Get("below") == "" {
 		id, _ := sheaf.ParseUUID(q.Get("in"))
-		return v.showEditor(documentForm{Project: sheaf.ProjectID(id)})
+		in := sheaf.ProjectID(id)
+		switch suggests, err := v.onlySuggests(sheaf.Document{ProjectID: &in}); {
+		case err != nil:
+			return err
+		case suggests:
+			return v.redirect(v.at("documents", "suggest") + "?in=" + id)
+		}
+		return v.showEditor(documentForm{Project: in})
 	}
 	id, err := asID(sheaf.DocumentID(q.Get("below")), "document")
 	if err != nil {
@@ -99,6 +107,12 @@ func (c *Console) newDocument(v *visit) error {
 	above, err := c.app.Document(v.r.Context(), v.caller, id.Value)
 	if err != nil {
 		return err
+	}
+	switch suggests, err := v.onlySuggests(above); {
+	case err != nil:
+		return err
+	case suggests:
+		return v.redirect(v.at("documents", "suggest") + "?below=" + string(above.ID))
 	}
 	if err := v.locateAbove(&above.ID); err != nil {
 		return err
@@ -115,7 +129,8 @@ func (v *visit) documentForm() (documentForm, sheaf.DocumentChange, error) {
 }
 
 // createDocument answers POST /w/{workspace}/documents: it creates a document. If the field "find"
-// is set, the form was sent only to search for a project, by a browser without scripts.
+// is set, the form was sent only to search for a project, by a browser without scripts. If the chosen
+// project needs review, the form comes back as one that suggests the document.
 func (c *Console) createDocument(v *visit) error {
 	form, change, err := v.documentForm()
 	if parent := v.field("parent"); parent != "" {
@@ -129,6 +144,10 @@ func (c *Console) createDocument(v *visit) error {
 		return v.editorAgain(form, err)
 	}
 	d, err := c.app.CreateDocument(v.r.Context(), v.caller, change)
+	if needsReview(err) && v.page(nil).MaySuggest() {
+		return v.suggestNewAgain(suggestion{Project: form.Project, Parent: form.Parent, About: aboutAct("Add", form.Title), Title: form.Title,
+			Description: form.Description, Content: form.Content, Typed: true}, err)
+	}
 	if err != nil {
 		return v.editorAgain(form, err)
 	}
@@ -142,11 +161,18 @@ func (v *visit) saved(d sheaf.Document) error {
 	return v.done(v.at("documents", string(d.ID)) + "?saved")
 }
 
-// editDocument answers GET /w/{workspace}/documents/{id}/edit: the editor of a document.
+// editDocument answers GET /w/{workspace}/documents/{id}/edit: the editor of a document. If it is in a
+// project that needs review, the person suggests an edit.
 func (c *Console) editDocument(v *visit) error {
 	d, err := find(v, "document", c.app.DocumentText)
 	if err != nil {
 		return err
+	}
+	switch suggests, err := v.onlySuggests(d.Document); {
+	case err != nil:
+		return err
+	case suggests:
+		return v.redirect(v.at("documents", string(d.ID), "suggest"))
 	}
 	if err := v.locateAbove(d.ParentID); err != nil {
 		return err

@@ -17,7 +17,7 @@ type projectPage struct {
 	Documents []sheaf.Document // the list
 	List      listing
 	Deleted   sheaf.DocumentID // the document that was just deleted
-	Removable bool             // the person may delete the project; a restricted person only if it has no documents
+	Removable bool             // the person may delete the project: a restricted person only if it has no documents, and only an admin if it needs review
 }
 
 // project answers GET /w/{workspace}/projects/{id}: a project and its documents.
@@ -31,7 +31,7 @@ func (c *Console) project(v *visit) error {
 		return err
 	}
 	data := projectPage{Project: detail.Project, Count: detail.DocumentCount, Changed: detail.UpdatedAt}
-	data.Removable = mayDelete(v, detail.ID, c.app.ProjectRemoval)
+	data.Removable = (detail.Approvals == 0 || v.caller.May(sheaf.ProjectsAdmin)) && mayDelete(v, detail.ID, c.app.ProjectRemoval)
 	for _, d := range newest.Items {
 		if d.UpdatedAt.After(data.Changed) {
 			data.Changed = d.UpdatedAt

@@ -106,6 +106,8 @@ type proposalPage struct {
 	By        string
 	DecidedBy string
 	Approvals []approval
+	Has       int64       // approvals that count, up to Needs
+	Needs     int64       // approvals that accepting it needs; 0: none
 	Asked     []approval  // people who were asked to approve it, and have not
 	AskedBy   string      // who asked the person; empty: the proposal does not wait for them
 	ToAsk     []choosable // the people whom the person can ask
@@ -127,10 +129,14 @@ type proposalPage struct {
 // Open reports whether the proposal can still be decided.
 func (p proposalPage) Open() bool { return p.Proposal.State == sheaf.ProposalOpen }
 
+// Missing returns how many approvals the proposal lacks.
+func (p proposalPage) Missing() int64 { return p.Needs - p.Has }
+
 // approval is a person who approved a proposal, or was asked to.
 type approval struct {
-	By string
-	At time.Time
+	By   string
+	At   time.Time
+	Lost bool // the approval does not count, because the person may no longer approve the proposal
 }
 
 // choosable is a person whom the reader can choose.
@@ -189,7 +195,7 @@ func (v *visit) proposalPage(id sheaf.ProposalID) (p proposalPage, err error) {
 		return p, err
 	}
 	q := v.r.URL.Query()
-	p = proposalPage{Proposal: d.Proposal, Own: d.User == v.caller.User, Saved: q.Has("saved")}
+	p = proposalPage{Proposal: d.Proposal, Own: d.User == v.caller.User, Saved: q.Has("saved"), Needs: d.Needs, Has: d.Needs - d.MissingApprovals()}
 	conflicting := map[int]bool{}
 	for i := range d.Conflicts {
 		conflicting[d.Conflicts[i].Change] = true
@@ -225,10 +231,10 @@ func (v *visit) proposalPage(id sheaf.ProposalID) (p proposalPage, err error) {
 		p.Wrote = p.Wrote || own && r.Wrote
 		if r.ApprovedAt != nil {
 			p.Approved = p.Approved || own
-			p.Approvals = append(p.Approvals, approval{names.Of(r.User, r.Key), *r.ApprovedAt})
+			p.Approvals = append(p.Approvals, approval{names.Of(r.User, r.Key), *r.ApprovedAt, p.Open() && !slices.Contains(d.Counted, r.User)})
 		}
 		if p.Open() && r.Waits() {
-			p.Asked = append(p.Asked, approval{names.Of(r.User, nil), *r.AskedAt})
+			p.Asked = append(p.Asked, approval{By: names.Of(r.User, nil), At: *r.AskedAt})
 			if own && r.AskedBy != nil {
 				p.AskedBy = names.Of(*r.AskedBy, nil)
 			}

@@ -214,12 +214,20 @@ GET /w/{workspace}/folders/{id}/share: 200 outside
 POST /w/{workspace}/folders/{id}/share: 303 outside
 POST /w/{workspace}/shares/{id}: 303 outside
 POST /w/{workspace}/shares/{id}/delete: 303 outside
+GET /w/{workspace}/documents/suggest: 200 named
+POST /w/{workspace}/documents/suggest: 400 named
 GET /w/{workspace}/documents/{id}/suggest: 200 outside named
 POST /w/{workspace}/documents/{id}/suggest: 400 outside
 GET /w/{workspace}/documents/{id}/suggest-move: 200 outside named
 POST /w/{workspace}/documents/{id}/suggest-move: 400 outside named
 GET /w/{workspace}/documents/{id}/suggest-delete: 200 outside
 POST /w/{workspace}/documents/{id}/suggest-delete: 400 outside
+GET /w/{workspace}/documents/{id}/versions/{n}/suggest: 200 outside
+POST /w/{workspace}/documents/{id}/versions/{n}/suggest: 400 outside
+GET /w/{workspace}/trash/{id}/suggest: 200 outside
+POST /w/{workspace}/trash/{id}/suggest: 400 outside
+POST /w/{workspace}/selection/suggest-move: 400 named
+POST /w/{workspace}/selection/suggest-delete: 400 named
 GET /w/{workspace}/proposals: 200
 GET /w/{workspace}/proposals/{id}: 200 outside
 POST /w/{workspace}/proposals/{id}/approve: 400 outside
@@ -328,6 +336,10 @@ var requestsOf = map[string][]string{
 	"POST /w/{workspace}/documents":                                 {"title=t&project=%", "title=t&project=$projects&parent=%", "title=t&project=$projects&content=![](media:%)", "title=t&project=%&find=project&find-project=" + canary},
 	"POST /w/{workspace}/documents/preview":                         {"content=[a](document:%) ![](media:%)"},
 	"POST /w/{workspace}/documents/{id}":                            {"title=t&revision=1&project=%", "title=t&revision=1&project=$projects&content=![](media:%)"},
+	"GET /w/{workspace}/documents/suggest":                          {"?in=%", "?below=%"},
+	"POST /w/{workspace}/documents/suggest":                         {"about=a&title=t&project=%", "about=a&title=t&parent=%"},
+	"POST /w/{workspace}/selection/suggest-move":                    {"about=a&item=document:%", "about=a&item=document:$documents&to=%"},
+	"POST /w/{workspace}/selection/suggest-delete":                  {"about=a&item=document:%"},
 	"GET /w/{workspace}/documents/{id}/suggest":                     {"?proposal=%&change=0"},
 	"GET /w/{workspace}/documents/{id}/suggest-move":                {"?q=" + canary},
 	"POST /w/{workspace}/documents/{id}/suggest-move":               {"about=a&base_version=1&to=%", "about=a&base_version=1&to=document:%"},

@@ -144,11 +144,18 @@ type selectionForm struct {
 	Places pick // where they may be moved
 }
 
-// moveSelectionForm answers GET /w/{workspace}/selection/move: the form that asks where to.
+// moveSelectionForm answers GET /w/{workspace}/selection/move: the form that asks where to. If a document
+// is in a project that needs review, the form suggests the move.
 func (c *Console) moveSelectionForm(v *visit) error {
 	f, err := v.moveSelectionTo(v.r.URL.Query()["item"], nil)
 	if err != nil {
 		return err
+	}
+	switch suggests, err := v.onlySuggest(f.selection); {
+	case err != nil:
+		return err
+	case suggests:
+		return v.showSuggestion(suggestMove, f.selection)
 	}
 	return v.showWithTree(http.StatusOK, "selection-move", "", f)
 }
@@ -254,11 +261,18 @@ func moveTo(noun sheaf.BatchNoun, id, to string) sheaf.BatchOperation {
 	return o
 }
 
-// deleteSelectionForm answers GET /w/{workspace}/selection/delete: it asks for confirmation.
+// deleteSelectionForm answers GET /w/{workspace}/selection/delete: it asks for confirmation. If a document
+// is in a project that needs review, the form suggests the deletion.
 func (c *Console) deleteSelectionForm(v *visit) error {
 	s, err := v.readTops(v.r.URL.Query()["item"])
 	if err != nil {
 		return err
+	}
+	switch suggests, err := v.onlySuggest(s); {
+	case err != nil:
+		return err
+	case suggests:
+		return v.showSuggestion(suggestDelete, s)
 	}
 	return v.showWithTree(http.StatusOK, "selection-delete", "", selectionForm{selection: s})
 }
@@ -336,6 +350,18 @@ func (v *visit) selectionAgain(page string, err error) error {
 	}
 	if missing != nil {
 		return err
+	}
+	if needsReview(err) && f.Documents() && v.page(nil).MaySuggest() {
+		act, to := suggestDelete, (*string)(nil)
+		if page == "selection-move" {
+			place := v.field("to")
+			act, to = suggestMove, &place
+		}
+		s, missing := v.suggestionOf(act, f.selection, to)
+		if missing != nil {
+			return missing
+		}
+		return v.again("document-suggest-act", s, err)
 	}
 	return v.again(page, f, err)
 }

@@ -9,10 +9,13 @@ import (
 	"sheaf.dev/internal/sheaf"
 )
 
-// suggestion is the form that proposes an edit of a document: the data of document-suggest.html.
+// suggestion is the form that proposes an edit of a document, or a new document: the data of
+// document-suggest.html.
 type suggestion struct {
-	Document                 sheaf.DocumentID
-	Base                     int64 // version that the person saw
+	Document                 sheaf.DocumentID // empty for a new document
+	Project                  sheaf.ProjectID  // of a new document; empty for none
+	Parent                   sheaf.DocumentID // the document above a new one; empty for none
+	Base                     int64            // version that the person saw
 	WasTitle, WasDescription string
 	About, Message           string // title and message of the proposal
 	Title, Description       string // of the document
@@ -25,6 +28,9 @@ type suggestion struct {
 	Revision  int64 // of the proposal
 	Conflicts []sheaf.ProposalConflict
 }
+
+// New reports whether a new document is proposed.
+func (s suggestion) New() bool { return s.Document == "" }
 
 // ID returns the document's id. The template of the text calls it.
 func (s suggestion) ID() sheaf.DocumentID { return s.Document }
@@ -222,4 +228,103 @@ func forSuggestion(err error) error {
 	out := *refusal
 	out.Field, out.Person = "about", "What you propose: give it a title of 1 to 200 characters"
 	return &out
+}
+
+// suggestNewForm answers GET /w/{workspace}/documents/suggest: an empty editor, which saves a proposal of a
+// new document. The parameter "in" names the project of the document, or "below" the document that it goes
+// below.
+func (c *Console) suggestNewForm(v *visit) error {
+	q := v.r.URL.Query()
+	s := suggestion{}
+	if q.Get("below") != "" {
+		id, err := asID(sheaf.DocumentID(q.Get("below")), "document")
+		if err != nil {
+			return err
+		}
+		above, err := c.app.Document(v.r.Context(), v.caller, id.Value)
+		if err != nil {
+			return err
+		}
+		s.Project, s.Parent = sheaf.ProjectID(projectIDOf(above)), above.ID
+	} else if q.Get("in") != "" {
+		id, err := asID(sheaf.ProjectID(q.Get("in")), "project")
+		if err != nil {
+			return err
+		}
+		if _, err := c.app.Project(v.r.Context(), v.caller, id.Value); err != nil {
+			return err
+		}
+		s.Project = id.Value
+	}
+	if err := v.locateNew(&s); err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "document-suggest", s)
+}
+
+// locateNew sets where the proposed document goes. If the document above it was deleted, it goes to the top
+// level of its project.
+func (v *visit) locateNew(s *suggestion) error {
+	if err := v.locate(s.Project); err != nil || s.Parent == "" {
+		return err
+	}
+	if err := v.locateAbove(&s.Parent); err != nil {
+		return err
+	}
+	if len(v.above) == 0 {
+		s.Parent = ""
+	}
+	return nil
+}
+
+// suggestNew answers POST /w/{workspace}/documents/suggest: it makes a proposal that creates a document.
+func (c *Console) suggestNew(v *visit) error {
+	s := suggestion{About: v.field("about"), Message: v.field("message"), Title: v.field("title"), Description: v.field("description"),
+		Content: v.field("content"), Typed: true}
+	project, err := optID[sheaf.ProjectID](v, "project", "project")
+	if err != nil {
+		return err
+	}
+	parent, err := optID[sheaf.DocumentID](v, "parent", "document")
+	if err != nil {
+		return err
+	}
+	s.Project, s.Parent = project.Value, parent.Value
+	in := sheaf.ProposalChange{Title: sheaf.Some(s.About), Changes: sheaf.Some([]sheaf.ProposedChange{{Op: sheaf.ProposeCreate, Document: s.newDocument()}})}
+	if s.Message != "" {
+		in.Message = sheaf.Some(s.Message)
+	}
+	p, err := c.app.CreateProposal(v.r.Context(), v.caller, in)
+	if err != nil {
+		return v.suggestNewAgain(s, forSuggestion(err))
+	}
+	return v.done(v.at("proposals", string(p.ID)) + "?saved")
+}
+
+// newDocument returns the document that the form proposes.
+func (s suggestion) newDocument() sheaf.DocumentChange {
+	d := sheaf.DocumentChange{Title: sheaf.Some(s.Title), Content: sheaf.Some(s.Content)}
+	if s.Description != "" {
+		d.Description = sheaf.Some(s.Description)
+	}
+	if s.Project != "" {
+		d.ProjectID = sheaf.Some(s.Project)
+	}
+	if s.Parent != "" {
+		d.ParentID = sheaf.Some(s.Parent)
+	}
+	return d
+}
+
+// suggestNewAgain shows the form of a new document with what was typed, and the error.
+func (v *visit) suggestNewAgain(s suggestion, cause error) error {
+	parent := s.Parent
+	if err := v.locateNew(&s); err != nil {
+		return err
+	}
+	if parent != s.Parent {
+		cause = &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
+			Text: "The document above this one was deleted while you were writing. Propose it again to put it at the top level of its project"}
+	}
+	return v.again("document-suggest", s, cause)
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"slices"
 
 	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
@@ -12,6 +13,11 @@ type trashPage struct {
 	Documents []app.Trashed
 	Count     int64 // of all deleted documents
 	List      listing
+}
+
+// Reviewed reports whether a document that is shown is in a project that needs review.
+func (p trashPage) Reviewed() bool {
+	return slices.ContainsFunc(p.Documents, func(t app.Trashed) bool { return t.Approvals > 0 })
 }
 
 // trash answers GET /w/{workspace}/trash: the deleted documents, the last deleted first. A document

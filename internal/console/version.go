@@ -200,11 +200,17 @@ type versionRestore struct {
 }
 
 // restoreVersionForm answers GET /w/{workspace}/documents/{id}/versions/{n}/restore: it asks for
-// confirmation.
+// confirmation. If the document is in a project that needs review, the page suggests the restore.
 func (c *Console) restoreVersionForm(v *visit) error {
 	d, x, err := v.versionOf()
 	if err != nil {
 		return err
+	}
+	switch suggests, err := v.onlySuggests(d); {
+	case err != nil:
+		return err
+	case suggests:
+		return v.showDocument("document-suggest-act", d, v.versionSuggestion(d, x))
 	}
 	return v.showDocument("version-restore", d, versionRestore{d, x.Version})
 }

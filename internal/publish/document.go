@@ -49,10 +49,14 @@ func (v *visit) document() error {
 	if err != nil {
 		return err
 	}
-	return v.firstOf(
+	err = v.firstOf(
 		func() error { return v.showDocument(sheaf.DocumentID(id), v.below(id)+"/raw") },
 		func() error { return v.project(sheaf.ProjectID(id), v.below(id)) },
 		func() error { return v.folder(sheaf.FolderID(id)) })
+	if sheaf.KindOf(err) == sheaf.NotFound {
+		return v.notInRelease(err)
+	}
+	return err
 }
 
 // firstOf answers with a document. In a shared folder, it answers with a project or a folder if

@@ -239,7 +239,12 @@ func (v *visit) fail(err error) {
 
 // errorPage shows an error page. It reveals nothing about the share.
 func (v *visit) errorPage(status int, title, text string) {
-	body, err := v.page("sorry", layout{Title: title, Bare: true}, sorry{Title: title, Text: text})
+	v.barePage(status, "sorry", title, sorry{Title: title, Text: text})
+}
+
+// barePage shows a page without header and footer.
+func (v *visit) barePage(status int, name, title string, data any) {
+	body, err := v.page(name, layout{Title: title, Bare: true}, data)
 	if err != nil {
 		v.publisher.Log.Error("page was not rendered", "error", err)
 		status, body = http.StatusInternalServerError, []byte("<!doctype html><title>Something went wrong</title><p>Something went wrong.")

@@ -3,7 +3,8 @@
 //
 // Everyone who has the address of a share sees what it shows, after giving its password if it has
 // one. Sessions and keys play no role: this edge knows neither, and calls only those methods of app
-// that take a share. Everything that is not shown is the same 404 page, whatever the reason.
+// that take a share. Everything that is not shown is the same 404 page, whatever the reason. Only the
+// pages of a release have another one, for all documents that the release does not have.
 //
 //	request ── rate limit of the address ── route ── share ── password ── page
 //	              429                       404      404      401         cached by version

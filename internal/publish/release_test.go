@@ -114,6 +114,34 @@ func TestShare_SwitchingReleases(t *testing.T) {
 	})
 }
 
+// D185: a page that the shown release does not have is a 404 that names the release, and leads to its first
+// page and to the newest release. It is the same for a document that never existed.
+func TestShare_APageThatIsNotInTheRelease(t *testing.T) {
+	each(t, func(w *world) {
+		project, first, second, _, one := released(w)
+		two := w.make("projects/"+project+"/releases", fields{"name": "2.0"})
+		_, path := w.share("project", project, fields{"show_releases": true})
+		const unknown = "01a1e34f-23f9-7ed2-8fe7-6250b1904457"
+		to := func(release string) string { return path + "/releases/" + release }
+		// The newest release lacks the document that was deleted.
+		missing := w.get(to(two)+"/"+second).want(w, 404).has(w, "<h1>This page is not in release 2.0</h1>", `href="`+to(two)+`"`).lacks(w, "The newest release", "Below", "PRESENT")
+		if other := w.get(to(two)+"/"+unknown).want(w, 404); other.body != missing.body {
+			t.Errorf("a document that never existed has another page: %s", other.body)
+		}
+		// An earlier release lacks a document that came later. The newest release has it.
+		later := w.make("documents", fields{"title": "PRESENT later", "project_id": project})
+		three := w.make("projects/"+project+"/releases", fields{"name": "3.0"})
+		w.get(to(one)+"/"+later).want(w, 404).has(w, "This page is not in release 1.0 &lt;b&gt;", `href="`+to(one)+`"`, `href="`+to(three)+"/"+later+`"`, "<bdi>3.0</bdi>").lacks(w, "PRESENT")
+		// Without switching there is no other release. Without a release, and for programs, nothing is shared there.
+		_, fixed := w.share("project", project, fields{"release": one})
+		w.get(fixed+"/"+later).want(w, 404).has(w, "This page is not in release 1.0", `href="`+fixed+`"`).lacks(w, "The newest release", "3.0")
+		w.get(path+"/"+unknown).want(w, 404).has(w, "Nothing is shared here")
+		w.get(fixed+"/"+later+"/raw").want(w, 404).has(w, "Nothing is shared here")
+		w.get(fixed+"/"+project).want(w, 404).has(w, "Nothing is shared here")
+		w.get(fixed+"/"+first).want(w, 200)
+	})
+}
+
 // D185: a search in a release with much text says that it looked only at titles, and finds these.
 func TestShare_SearchOfALargeRelease(t *testing.T) {
 	run(t, func(w *world) {

@@ -1,6 +1,7 @@
 package sheaf
 
 import (
+	"fmt"
 	"io"
 	"time"
 )
@@ -158,7 +159,8 @@ func (c ShareChange) Check() error {
 		return err
 	}
 	if n := len([]rune(c.Password.Value)); n < MinSharePassword {
-		return InvalidField("password", "password has %d characters, at least %d are needed: choose a longer one, or null for none", n, MinSharePassword)
+		return InvalidField("password", "password has %d characters, at least %d are needed: choose a longer one, or null for none", n, MinSharePassword).
+			ForPerson(fmt.Sprintf("The password has %d characters, and at least %d are needed: choose a longer one, or none.", n, MinSharePassword))
 	}
 	return nil
 }

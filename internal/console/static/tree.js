@@ -167,19 +167,22 @@
     if (e.metaKey || e.ctrlKey || e.shiftKey) return;
     e.preventDefault();
     const row = button.closest(".row"), { url, kind } = row.dataset, base = row.dataset.new;
-    const items = [["Edit", url + "/edit"]];
-    if (!("stays" in row.dataset)) items.push(["Move", kind === "document" ? base + "/selection/move?item=document:" + row.dataset.id : url + "/move"]); // the person's restriction names it
-    if (kind === "document") items.unshift(["New document below", base + "/documents/new?below=" + row.dataset.id]);
+    const suggests = "suggest" in row.dataset; // the person may not change it
+    const items = suggests ? [["Suggest a document below", base + "/documents/suggest?below=" + row.dataset.id], ["Suggest an edit", url + "/suggest"],
+      ["Suggest moving", url + "/suggest-move"], ["Suggest deleting", url + "/suggest-delete"]] : [["Edit", url + "/edit"]];
+    const direct = !suggests && !("stays" in row.dataset); // stays: the person's restriction names it
+    if (direct) items.push(["Move", kind === "document" ? base + "/selection/move?item=document:" + row.dataset.id : url + "/move"]);
+    if (kind === "document" && !suggests) items.unshift(["New document below", base + "/documents/new?below=" + row.dataset.id]);
     if (kind.endsWith("-folder")) {
       if (row.dataset.depth < 3) items.unshift(["New folder here", base + "/folders/new?in=" + row.dataset.id]);
       if (kind === "project-folder") items.unshift(["New project here", base + "/projects/new?in=" + row.dataset.id]);
       else items.unshift(["New branding here", base + "/brandings/new?in=" + row.dataset.id]);
     }
-    if (!("stays" in row.dataset)) items.push(["Delete", url + "/delete"]);
+    if (direct) items.push(["Delete", url + "/delete"]);
     rowMenu.replaceChildren(...items.map(([text, href]) => {
       const a = Object.assign(document.createElement("a"), { textContent: text, href });
-      if (!/\/(brandings|documents)\/new/.test(href) && !(text === "Edit" && (kind === "branding" || kind === "document"))) a.dataset.dialog = ""; // their editor needs the page
-      if (text === "Delete") a.className = "danger";
+      if (!/\/(brandings|documents)\/new|\/suggest($|\?)/.test(href) && !(text === "Edit" && (kind === "branding" || kind === "document"))) a.dataset.dialog = ""; // their editor needs the page
+      if (/\/(suggest-)?delete$/.test(href)) a.className = "danger";
       return a;
     }));
     rowMenu.openedBy = button;
