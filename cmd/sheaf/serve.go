@@ -122,7 +122,7 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	room := watchDisk(ctx, settings, st, log)
 	index.Paused = func() bool { return room.Level() != disk.Roomy }
 	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Media: files, Disk: room, Webhooks: hooks.rules(settings),
-		Address: base, MaxMedium: settings.MediaMax, FixedPlans: settings.PlanChanges == config.PlansByOperator, MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
+		Address: base, MaxMedium: settings.MediaMax, FixedPlans: settings.PlanChanges == config.PlansByOperator, RequireSecondFactor: settings.RequireSecondFactor, MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
 	s, err := p.newServer(settings, st, files, room, index, a, hooks, log, lines, listener)
 	if err != nil {
 		return err

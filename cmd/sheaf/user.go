@@ -186,6 +186,31 @@ func (c *userErase) Run(ctx context.Context, p *program) error {
 	})
 }
 
+// userResetFactors is sheaf user reset-factors.
+type userResetFactors struct {
+	storeFlags
+	cli.Output
+	Email string `arg:"" help:"E-mail of the user."`
+}
+
+func (c *userResetFactors) Run(ctx context.Context, p *program) error {
+	return c.operate(ctx, p, true, func(op app.Operator) error {
+		u, had, err := op.ResetFactors(ctx, c.Email)
+		if err != nil {
+			return err
+		}
+		return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) {
+			u.Fields(o)
+			o.Bool("had_second_factor", had)
+		}), func() string {
+			if !had {
+				return fmt.Sprintf("%s has no second factor: nothing was changed\n", c.Email)
+			}
+			return fmt.Sprintf("the second factor of %s is removed, and every browser is signed out\n", c.Email)
+		})
+	})
+}
+
 type userList struct {
 	storeFlags
 	cli.Output
@@ -207,9 +232,9 @@ func (c *userList) Run(ctx context.Context, p *program) error {
 
 // userTable shows users and their workspaces to a person.
 func userTable(all []app.UserIn) string {
-	return cli.Table("ID\tE-MAIL\tPASSWORD\tWORKSPACES", func(row func(...any)) {
+	return cli.Table("ID\tE-MAIL\tPASSWORD\tSECOND FACTOR\tWORKSPACES", func(row func(...any)) {
 		for _, u := range all {
-			email, password := "-", "none"
+			email, password, factor := "-", "none", "none"
 			switch {
 			case u.Email != nil:
 				email = *u.Email
@@ -219,6 +244,9 @@ func userTable(all []app.UserIn) string {
 			if u.PasswordHash != "" {
 				password = "set"
 			}
+			if u.SecondFactor {
+				factor = "set"
+			}
 			var in []string
 			for _, m := range u.Memberships {
 				role := string(m.Role)
@@ -227,7 +255,7 @@ func userTable(all []app.UserIn) string {
 				}
 				in = append(in, fmt.Sprintf("%s (%s)", m.Workspace.Name, role))
 			}
-			row(u.ID, email, password, strings.Join(in, ", "))
+			row(u.ID, email, password, factor, strings.Join(in, ", "))
 		}
 	})
 }

@@ -40,12 +40,14 @@ type App struct {
 	maxMedium  int64         // see Config.MaxMedium
 	removal    time.Duration // see Config.RemovalWait
 	fixedPlans bool          // see Config.FixedPlans
-	lines      lines         // queues for hashing passwords
-	merges     *fair.Turns   // of workspaces, for merging proposals, and for making and comparing releases
-	searches   *fair.Turns   // of workspaces, for readers who search a release
-	disk       *disk.Watch
-	maxRecords func(sheaf.Plan) int   // never nil: see Config.MaxRecords
-	quota      func(sheaf.Plan) int64 // never nil: see Config.Quota
+
+	secondFactor bool        // see Config.RequireSecondFactor
+	lines        lines       // queues for hashing passwords
+	merges       *fair.Turns // of workspaces, for merging proposals, and for making and comparing releases
+	searches     *fair.Turns // of workspaces, for readers who search a release
+	disk         *disk.Watch
+	maxRecords   func(sheaf.Plan) int   // never nil: see Config.MaxRecords
+	quota        func(sheaf.Plan) int64 // never nil: see Config.Quota
 }
 
 // Config has the settings and dependencies of the rules.
@@ -75,6 +77,8 @@ type Config struct {
 	PasswordCost PasswordCost
 	// FixedPlans means that only the operator changes the plan of a workspace, and no owner.
 	FixedPlans bool
+	// RequireSecondFactor means that a person without a second factor must set one up at the next sign-in.
+	RequireSecondFactor bool
 	// MaxRecords returns how many projects, folders and documents together a workspace of that plan
 	// may have. If it returns 0 or is nil, there is no limit.
 	MaxRecords func(sheaf.Plan) int
@@ -85,7 +89,7 @@ type Config struct {
 
 // Webhooks has the dependencies of the rules about subscriptions.
 type Webhooks struct {
-	Box   *seal.Box    // seals secrets and headers before they are stored
+	Box   *seal.Box    // seals secrets and headers before they are stored, and the second factors of people
 	Guard *guard.Guard // checks the addresses of endpoints
 	// SignatureHeader is the header with the signature. No custom header may replace it.
 	SignatureHeader string
@@ -107,7 +111,7 @@ func New(c Config) *App {
 	if c.MaxMedium == 0 {
 		c.MaxMedium = sheaf.MaxMedium
 	}
-	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), fixedPlans: c.FixedPlans, lines: newLines(), merges: fair.New(mergeTurns), searches: fair.New(mergeTurns), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
+	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), fixedPlans: c.FixedPlans, secondFactor: c.RequireSecondFactor, lines: newLines(), merges: fair.New(mergeTurns), searches: fair.New(mergeTurns), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
 		index: c.Index, media: c.Media, verified: media.NewVerifier(c.Media, verifyWithin), webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 

@@ -118,12 +118,12 @@ var errInvitation = &sheaf.Error{Kind: sheaf.NotFound, Code: sheaf.CodeNotFound,
 
 // Offer returns the offer of a link, or NotFound. It does not use up the link.
 func (a *App) Offer(ctx context.Context, token string) (Offer, error) {
-	return readUnasked(ctx, a, func(r *store.Reader) (Offer, error) { return a.offer(r, token) })
+	return readUnasked(ctx, a, func(r *store.Reader) (Offer, error) { return a.offer(r, tokenHash(token)) })
 }
 
-// offer is Offer inside a transaction.
-func (a *App) offer(r *store.Reader, token string) (o Offer, err error) {
-	ws, i, err := r.Invitation(tokenHash(token), a.now())
+// offer is Offer inside a transaction, for the hash of the link's token.
+func (a *App) offer(r *store.Reader, hash []byte) (o Offer, err error) {
+	ws, i, err := r.Invitation(hash, a.now())
 	if sheaf.KindOf(err) == sheaf.NotFound {
 		return o, errInvitation
 	}
@@ -154,7 +154,7 @@ type Join struct {
 	Address, Agent, Device string
 }
 
-// Join uses up an invitation's link and signs the person in. A new user gets the name and the
+// Join uses up an invitation's link and signs the person in, as SignIn does. A new user gets the name and the
 // password; a known user must give their own password, as for SignIn. It returns NotFound for a
 // link that cannot be used, and Invalid for a name or password that is not allowed.
 func (a *App) Join(ctx context.Context, in Join, old string) (NewSession, sheaf.WorkspaceID, error) {
@@ -194,14 +194,11 @@ func settled(tx *store.Tx, o Offer, user sheaf.User) error {
 	return samePassword(tx, user)
 }
 
-// useInvitation adds the member, deletes the invitation and opens the session, in one transaction.
+// useInvitation adds the member, deletes the invitation and opens the session, in one transaction. If the user has a
+// second factor, it opens a pending sign-in, which accepts the invitation when it is finished.
 func (a *App) useInvitation(ctx context.Context, in Join, o Offer, user sheaf.User, old string) (s NewSession, err error) {
 	err = a.writeUnasked(ctx, func(tx *store.Tx) error {
-		ws, err := tx.LockWorkspace(o.Workspace.ID)
-		if err != nil {
-			return err
-		}
-		now, err := a.offer(&tx.Reader, in.Token)
+		ws, now, err := a.lockOffer(tx, tokenHash(in.Token))
 		if err != nil {
 			return err
 		}
@@ -211,21 +208,45 @@ func (a *App) useInvitation(ctx context.Context, in Join, o Offer, user sheaf.Us
 		if err := settled(tx, o, user); err != nil {
 			return err
 		}
-		if err := tx.DeleteInvitation(ws.ID, now.Invitation.ID); err != nil {
+		_, found, err := tx.Factor(user.ID)
+		if err != nil {
 			return err
 		}
-		if err := tx.DeleteSession(tokenHash(old)); err != nil {
+		if found {
+			s, err = a.wait(tx, user, tokenHash(in.Token), false)
 			return err
 		}
-		if err := tx.InsertMember(sheaf.Membership{Workspace: ws, User: user, Role: now.Invitation.Role, Since: a.now(), RestrictedTo: now.Invitation.RestrictedTo}); err != nil {
+		if err := a.acceptInvitation(tx, ws.ID, now.Invitation, user); err != nil {
 			return err
 		}
-		joined := sheaf.MemberEvent{Kind: sheaf.MemberJoined, User: user.ID, By: &user.ID, Role: now.Invitation.Role, At: a.now()}
-		if err := tx.AddMemberEvent(ws.ID, joined); err != nil {
-			return err
-		}
-		s, err = a.openSession(tx, user, Browser{in.Address, in.Agent})
+		s, err = a.enter(tx, user, Browser{in.Address, in.Agent}, old)
 		return err
 	})
 	return s, err
+}
+
+// lockOffer locks the workspace of an invitation, and returns it with the offer. `hash` is that of the link's token. It
+// returns NotFound if the invitation cannot be used.
+func (a *App) lockOffer(tx *store.Tx, hash []byte) (sheaf.Workspace, Offer, error) {
+	before, err := a.offer(&tx.Reader, hash)
+	if err != nil {
+		return sheaf.Workspace{}, Offer{}, err
+	}
+	ws, err := tx.LockWorkspace(before.Workspace.ID)
+	if err != nil {
+		return ws, Offer{}, err
+	}
+	o, err := a.offer(&tx.Reader, hash)
+	return ws, o, err
+}
+
+// acceptInvitation adds the member and deletes the invitation. The transaction has locked the workspace and the user.
+func (a *App) acceptInvitation(tx *store.Tx, ws sheaf.WorkspaceID, i sheaf.Invitation, user sheaf.User) error {
+	if err := tx.DeleteInvitation(ws, i.ID); err != nil {
+		return err
+	}
+	if err := tx.InsertMember(sheaf.Membership{Workspace: sheaf.Workspace{ID: ws}, User: user, Role: i.Role, Since: a.now(), RestrictedTo: i.RestrictedTo}); err != nil {
+		return err
+	}
+	return tx.AddMemberEvent(ws, sheaf.MemberEvent{Kind: sheaf.MemberJoined, User: user.ID, By: &user.ID, Role: i.Role, At: a.now()})
 }

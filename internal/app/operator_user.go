@@ -46,6 +46,25 @@ func (o Operator) SetPassword(ctx context.Context, email, password string) (shea
 	return user, forOperator(err, "user", email, "make one with sheaf workspace create --owner-email")
 }
 
+// ResetFactors removes the second factor and the recovery codes of the user with that e-mail, and ends every session of
+// the user. It returns NotFound for an unknown e-mail. `had` is false if the user had no second factor: then nothing changes.
+func (o Operator) ResetFactors(ctx context.Context, email string) (u sheaf.User, had bool, err error) {
+	err = o.app.writeUnasked(ctx, func(tx *store.Tx) error {
+		u, err = tx.UserByEmail(email)
+		if err == nil {
+			u, err = tx.LockUser(u.ID)
+		}
+		if err != nil {
+			return err
+		}
+		if had, err = tx.DeleteFactor(u.ID); err != nil || !had {
+			return err
+		}
+		return tx.DeleteSessions(u.ID)
+	})
+	return u, had, forOperator(err, "user", email, "sheaf user list shows all users")
+}
+
 // User returns the user with that e-mail, or NotFound.
 func (o Operator) User(ctx context.Context, email string) (sheaf.User, error) {
 	u, err := readUnasked(ctx, o.app, func(r *store.Reader) (sheaf.User, error) { return r.UserByEmail(email) })
@@ -202,13 +221,15 @@ func forgetBrakes(tx *store.Tx, names ...string) error {
 // UserIn is a user with their memberships, as the command line shows them.
 type UserIn struct {
 	sheaf.User
-	Memberships []sheaf.Membership
+	Memberships  []sheaf.Membership
+	SecondFactor bool // it is set up
 }
 
 // Fields appends the fields of the JSON object.
 func (u *UserIn) Fields(o *sheaf.Object) {
 	u.User.Fields(o)
 	o.Bool("has_password", u.PasswordHash != "")
+	o.Bool("has_second_factor", u.SecondFactor)
 	list := []byte{'['}
 	for i := range u.Memberships {
 		if i > 0 {
@@ -240,9 +261,13 @@ func (o Operator) Users(ctx context.Context) ([]UserIn, error) {
 		if err != nil {
 			return nil, err
 		}
+		factors, err := r.UsersWithFactor()
+		if err != nil {
+			return nil, err
+		}
 		out := make([]UserIn, len(users))
 		for i, u := range users {
-			out[i].User = u
+			out[i].User, out[i].SecondFactor = u, factors[u.ID]
 			if out[i].Memberships, err = r.Memberships(u.ID); err != nil {
 				return nil, err
 			}

@@ -40,12 +40,15 @@ type NewSession struct {
 	ExpiresAt       time.Time
 	Device          string // recognises the browser when it signs in again: see newDevice
 	DeviceExpiresAt time.Time
+	// Pending has a token if the person has yet to give a code, or to set up a second factor. Then no session was opened,
+	// and the other fields are empty.
+	Pending Pending
 }
 
 // errSignIn does not reveal whether the e-mail is known.
 var errSignIn = unauthorized("The e-mail or the password is wrong.")
 
-// SignIn opens a session. For a wrong password, an unknown e-mail and a user without a password, it
+// SignIn opens a session, or a pending sign-in if the person has a second factor or must set one up. For a wrong password, an unknown e-mail and a user without a password, it
 // returns the same Unauthorized after the same work. After too many failures for this account or
 // from this address, it returns RateLimited with the time to wait. Failures of others do not count
 // for a browser in which the person signed in before. `old` is the token of the session that this
@@ -57,13 +60,10 @@ func (a *App) SignIn(ctx context.Context, in SignIn, old string) (NewSession, er
 	}
 	var s NewSession
 	err = a.writeUnasked(ctx, func(tx *store.Tx) (err error) {
-		if err := tx.DeleteSession(tokenHash(old)); err != nil {
-			return err
-		}
 		if err := samePassword(tx, user); err != nil {
 			return err
 		}
-		s, err = a.openSession(tx, user, Browser{in.Address, in.Agent})
+		s, err = a.enter(tx, user, Browser{in.Address, in.Agent}, old)
 		return err
 	})
 	return s, err

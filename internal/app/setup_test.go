@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
@@ -32,8 +33,21 @@ func onEngine(t *testing.T, o store.Options, test func(t *testing.T, a *App, now
 	}
 	defer st.Close()
 	now := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
-	test(t, New(Config{Store: st, Now: func() time.Time { return now }, Random: rand.Reader,
-		PasswordCost: PasswordCost{Passes: 1, Memory: 64, Threads: 1}}), &now)
+	test(t, newNode(t, st, &now), &now)
+}
+
+// testMasterKey is that of all nodes.
+var testMasterKey = make([]byte, 32)
+
+// newNode returns an App whose clock is now.
+func newNode(t *testing.T, st *store.Store, now *time.Time) *App {
+	t.Helper()
+	box, err := seal.New(testMasterKey, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(Config{Store: st, Now: func() time.Time { return *now }, Random: rand.Reader, Webhooks: Webhooks{Box: box},
+		Address: "https://docs.example.com", PasswordCost: PasswordCost{Passes: 1, Memory: 64, Threads: 1}})
 }
 
 func TestFirstRun_OfManyNodesOneMakesIt(t *testing.T) {

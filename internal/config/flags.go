@@ -45,6 +45,7 @@ type Serve struct {
 	FirstRun              *string  `name:"first-run" placeholder:"print" help:"Where the first start writes its key and set-up link: print, file or none."`
 	MaxRecords            *string  `name:"max-records" placeholder:"free=10000,pro=250000,business=2500000" help:"Maximum of projects, folders, documents and brandings together in a workspace, by plan; 0 means no limit."`
 	PlanChanges           *string  `name:"plan-changes" placeholder:"owner" help:"Who changes the plan of a workspace: its owner in the console, or only the operator with sheaf workspace set-plan."`
+	RequireSecondFactor   *bool    `name:"require-second-factor" placeholder:"off" help:"Require a second factor of everybody who signs in to the console, on or off: a person who has none sets one up at the next sign-in. The bare flag means on."`
 	Quota                 *string  `name:"quota" placeholder:"pro=10GB,business=100GB" help:"Bytes of texts, their versions, media, reported events and kept answers that a workspace may store, by plan, with KB, MB, GB or TB (of 1024); 0 means no limit. The free plan has the limit of pro."`
 	DiskReserve           *string  `name:"disk-reserve" placeholder:"256MB" help:"Room to keep free on the disk of --data, with KB, MB or GB (of 1024), at most a tenth of the disk. With less, uploads, reported events, large texts and batches are refused; with less than a quarter of it, everything but deletions. 0 keeps none. The disks of PostgreSQL and buckets are not watched."`
 	MediaMax              *string  `name:"media-max" placeholder:"2GB" help:"Largest file that can be uploaded, with KB, MB or GB (of 1024), at most 5GB. Files above 10 MB need several requests."`
@@ -101,8 +102,14 @@ var statements = func() map[string]statement {
 	return all
 }()
 
+// The values of a setting that is on or off.
+const (
+	switchOn  = "on"
+	switchOff = "off"
+)
+
 // flagValues returns the values of the flags that were on the command line, by name. The values of
-// a repeated flag are joined by commas.
+// a repeated flag are joined by commas. A flag without a value is on.
 func flagValues(flags any) map[string]string {
 	v, out := reflect.ValueOf(flags), map[string]string{}
 	for _, f := range reflect.VisibleFields(v.Type()) {
@@ -110,6 +117,10 @@ func flagValues(flags any) map[string]string {
 		case *string:
 			if value != nil {
 				out[f.Tag.Get("name")] = *value
+			}
+		case *bool:
+			if value != nil {
+				out[f.Tag.Get("name")] = map[bool]string{true: switchOn, false: switchOff}[*value]
 			}
 		case []string:
 			if len(value) > 0 {

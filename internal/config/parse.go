@@ -151,6 +151,12 @@ func oneOf[T ~string](choices ...T) func(string) (T, error) {
 	}
 }
 
+// parseSwitch reads a setting that is on or off.
+func parseSwitch(value string) (bool, error) {
+	state, err := oneOf(switchOn, switchOff)(value)
+	return state == switchOn, err
+}
+
 // String returns the limits in the form of the flag.
 func (r RateLimit) String() string { return fmt.Sprintf("pro=%d,business=%d", r.Pro, r.Business) }
 

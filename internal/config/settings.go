@@ -28,6 +28,7 @@ type Settings struct {
 	PublicURL             *url.URL    // http or https, no trailing slash, query, fragment or user; nil: none
 	FirstRun              FirstRun
 	PlanChanges           PlanChanges
+	RequireSecondFactor   bool // of everybody who signs in to the console
 	RateLimit             RateLimit
 	MaxRecords            MaxRecords
 	Quota                 Quota
@@ -175,6 +176,9 @@ var table = []setting{
 	}},
 	{name: "plan-changes", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.PlanChanges, v, oneOf(PlansByOwner, PlansByOperator))
+	}},
+	{name: "require-second-factor", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.RequireSecondFactor, v, parseSwitch)
 	}},
 	{name: "rate-limit", set: func(s *Settings, v string) (shown string, err error) {
 		s.RateLimit = RateLimit{Pro: 100, Business: 500} // the defaults of plans that v does not name

@@ -12,6 +12,7 @@ type accountPage struct {
 	Form, Done string // the form that was refused, or the text after a change
 	Name       string
 	Sessions   []app.SignedIn
+	Factor     app.Factor
 	basis      // of the form that changes the name
 }
 
@@ -19,6 +20,9 @@ type accountPage struct {
 func (v *visit) showAccount(p accountPage, refused error) error {
 	var err error
 	if p.Sessions, err = v.console.app.SignedIn(v.r.Context(), v.session); err != nil {
+		return err
+	}
+	if p.Factor, err = v.console.app.Factor(v.r.Context(), v.session); err != nil {
 		return err
 	}
 	if refused != nil {
@@ -37,8 +41,9 @@ func (v *visit) accountPage() accountPage {
 func (c *Console) account(v *visit) error {
 	p := v.accountPage()
 	p.Done = map[string]string{"name": "Name changed.",
-		"password": "Password changed. Every other browser was signed out.",
-		"session":  "That browser was signed out."}[v.r.URL.Query().Get("done")]
+		"password":   "Password changed. Every other browser was signed out.",
+		"factor-off": "Second factor turned off. Every other browser was signed out.",
+		"session":    "That browser was signed out."}[v.r.URL.Query().Get("done")]
 	return v.showAccount(p, nil)
 }
 
@@ -63,9 +68,9 @@ func (c *Console) changePassword(v *visit) error {
 	if !v.typedTwice() {
 		return v.showAccount(p, errPasswordsDiffer)
 	}
-	s, err := c.app.ChangePassword(v.r.Context(), v.session, form.Get("current"), form.Get("password"), app.Browser{Address: v.Address(), Agent: v.r.UserAgent()})
+	s, err := c.app.ChangePassword(v.r.Context(), v.session, form.Get("current"), form.Get("password"), v.browser())
 	if sheaf.KindOf(err) == sheaf.Unauthorized {
-		err = sheaf.InvalidField("current", "The current password is wrong.")
+		err = errWrongCurrent
 	}
 	if err != nil {
 		return v.showAccount(p, err)
@@ -73,6 +78,8 @@ func (c *Console) changePassword(v *visit) error {
 	v.setSession(s)
 	return v.done(c.base + "/account?done=password")
 }
+
+var errWrongCurrent = sheaf.InvalidField("current", "The current password is wrong.")
 
 // endSession answers POST /account/sessions/{id}/end: it signs the person out in one of their browsers.
 func (c *Console) endSession(v *visit) error {

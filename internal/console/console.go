@@ -159,6 +159,7 @@ type visit struct {
 	console *Console
 	began   time.Time         // before anything was read for the page
 	token   string            // value of the session cookie; empty: there is none
+	pending string            // token of the pending sign-in that this request began
 	session app.Session       // set if the person is signed in
 	in      bool              // the person is signed in
 	caller  app.Caller        // the person in the workspace of the path; set by mayOpen

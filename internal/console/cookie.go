@@ -58,6 +58,34 @@ func (v *visit) device() string {
 	return cookie.Value
 }
 
+// pendingSuffix is what the name of the pending sign-in's cookie ends with.
+const pendingSuffix = "-factor"
+
+// setPending sets the cookie of a pending sign-in.
+func (v *visit) setPending(p app.Pending) {
+	v.pending = p.Token
+	http.SetCookie(v, &http.Cookie{Name: v.cookieName() + pendingSuffix, Value: p.Token, Path: "/", Expires: p.ExpiresAt,
+		HttpOnly: true, Secure: v.secure(), SameSite: http.SameSiteStrictMode})
+}
+
+// pendingToken returns the token of the pending sign-in, or "".
+func (v *visit) pendingToken() string {
+	if v.pending != "" {
+		return v.pending
+	}
+	cookie, err := v.r.Cookie(v.cookieName() + pendingSuffix)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+// clearPending deletes the cookie of the pending sign-in.
+func (v *visit) clearPending() {
+	http.SetCookie(v, &http.Cookie{Name: v.cookieName() + pendingSuffix, Path: "/", MaxAge: -1,
+		HttpOnly: true, Secure: v.secure(), SameSite: http.SameSiteStrictMode})
+}
+
 // clearSession deletes the session cookie.
 func (v *visit) clearSession() {
 	http.SetCookie(v, &http.Cookie{Name: v.cookieName(), Path: "/", MaxAge: -1,

@@ -24,7 +24,7 @@ var inputs = map[string]input{
 	"color": {"color", "Color"}, "icon": {"icon", "Icon"}, "url": {"url", "Address"}, "events": {"event", "Events"},
 	"headers": {"headers", "Headers"}, "scopes": {"scope", "Permissions"}, "restricted_to": {"reach", "Access"}, "expires_at": {"expires", "Expiry"},
 	"e-mail": {"email", "Email"}, "email": {"email", "Email"}, "password": {"password", "The password"}, "again": {"again", "The password"},
-	"current": {"current", "The current password"}, "role": {"role", "Role"}, "plan": {"plan", "Plan"}, "filename": {"filename", "Name"},
+	"current": {"current", "The current password"}, "code": {"code", "The code"}, "proof": {"proof", "Password or code"}, "role": {"role", "Role"}, "plan": {"plan", "Plan"}, "filename": {"filename", "Name"},
 	"color_primary": {"color", "Color"}, "footer": {"footer", "Footer"}, "font": {"font", "Font"}, "logo_media_id": {"logo", "Logo"}, "medium": {"logo", "Logo"},
 	"about": {"about", "What you propose"}, "body": {"body", "The comment"}, "note": {"note", "The note"}, "notes": {"notes", "Notes"}, "message": {"message", "The message"},
 }
@@ -44,7 +44,8 @@ var formFields = map[string][]string{
 	"member-access":        {"reach"},
 	"setup":                {"email", "password", "again"},
 	"invitation":           {"name", "password", "again"},
-	"account":              {"name", "current", "password", "again"},
+	"account":              {"name", "current", "password", "again", "proof"},
+	"second-factor":        {"code", "current"},
 	"settings":             {"name"},
 	"branding-form":        {"name", "color", "logo", "footer"},
 	"move":                 {"folder", "parent"},

@@ -45,7 +45,7 @@ func policy(imageHosts []string) string {
 }
 
 // Paths are the patterns of all paths that the console serves.
-var Paths = []string{"/{$}", "/favicon.ico", "/sign-in", "/sign-out", "/sign-out-everywhere", "/account",
+var Paths = []string{"/{$}", "/favicon.ico", "/sign-in", "/sign-in/", "/sign-out", "/sign-out-everywhere", "/account",
 	"/assets/", "/setup/", "/invite/", "/account/", "/w/"}
 
 // Serve answers a request for one of the console's paths.
@@ -170,7 +170,7 @@ func (v *visit) readForm(r *route) error {
 		v.r.Body = http.NoBody // ParseForm does not read it again
 	}
 	most := int64(maxForm)
-	if r.path == "/sign-in" {
+	if strings.HasPrefix(r.path, "/sign-in") {
 		most = maxSignInForm
 	}
 	v.r.Body = http.MaxBytesReader(v, v.Body(), most)

@@ -46,8 +46,7 @@ func (c *Console) join(v *visit) error {
 	if err != nil {
 		return v.again("invitation", p, err)
 	}
-	v.setSession(s)
-	return v.redirect(c.base + "/w/" + string(ws) + "/projects")
+	return v.enter(s, signInPage{Next: "/w/" + string(ws) + "/projects"})
 }
 
 // invitePage is the data of invite.html.

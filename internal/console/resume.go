@@ -38,7 +38,7 @@ type signInPage struct {
 
 // secretFields are never carried: a page that has them in its source could be read by the next
 // person.
-var secretFields = []string{"password", "again", "current"}
+var secretFields = []string{"password", "again", "current", "code", "proof", "offer"}
 
 // toSignIn sends a person without a session to the sign-in, and from there back to the page. After
 // a form, and in the dialog, it answers with the sign-in form itself.

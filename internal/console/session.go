@@ -41,7 +41,7 @@ func (c *Console) signInForm(v *visit) error {
 	return v.show(http.StatusOK, "sign-in", p)
 }
 
-// signIn answers POST /sign-in: it signs a person in.
+// signIn answers POST /sign-in: it signs a person in, or leads to the second factor.
 func (c *Console) signIn(v *visit) error {
 	p := v.signInPage()
 	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: v.r.PostForm.Get("password"), Address: v.Address(), Agent: v.r.UserAgent(), Device: v.device()}, v.token)
@@ -51,14 +51,7 @@ func (c *Console) signIn(v *visit) error {
 		}
 		return v.again("sign-in", p, err)
 	}
-	v.setSession(s)
-	if p.Method != "" && p.Next != "" {
-		return v.resume(p, s.Token)
-	}
-	if p.Next == "" {
-		p.Next = "/"
-	}
-	return v.done(c.base + p.Next)
+	return v.enter(s, p)
 }
 
 // signOut answers POST /sign-out: it signs out in this browser.

@@ -34,8 +34,7 @@ func (c *Console) completeSetup(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.setSession(s)
-	return v.redirect(c.base + "/")
+	return v.enter(s, signInPage{})
 }
 
 // refuseSetup shows that the link is not valid, or the form with its error.

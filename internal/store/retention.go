@@ -178,6 +178,9 @@ const (
 	expiredSessions = `
 DELETE FROM sessions
 WHERE hash IN (SELECT hash FROM sessions WHERE expires_at <= $1 LIMIT $2)`
+	expiredPendingSignIns = `
+DELETE FROM pending_sign_ins
+WHERE hash IN (SELECT hash FROM pending_sign_ins WHERE expires_at <= $1 LIMIT $2)`
 	expiredInvitations = `
 DELETE FROM invitations
 WHERE hash IN (SELECT hash FROM invitations WHERE expires_at <= $1 LIMIT $2)`
@@ -192,6 +195,12 @@ WHERE (ws, number) IN (SELECT ws, number FROM member_events WHERE at < $1 LIMIT 
 // DeleteSessionsEnded deletes up to `most` expired sessions and returns how many.
 func (tx *Tx) DeleteSessionsEnded(now time.Time, most int) (int64, error) {
 	return tx.changed(expiredSessions, now, most)
+}
+
+// DeletePendingSignInsEnded deletes up to `most` expired sign-ins that waited for a second factor, and returns how
+// many.
+func (tx *Tx) DeletePendingSignInsEnded(now time.Time, most int) (int64, error) {
+	return tx.changed(expiredPendingSignIns, now, most)
 }
 
 // DeleteInvitationsEnded deletes up to `most` expired invitations and returns how many.

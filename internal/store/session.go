@@ -120,9 +120,12 @@ func (tx *Tx) DeleteSessionOf(u sheaf.UserID, hash []byte) error {
 	return tx.exec(`DELETE FROM sessions WHERE user_id = $1 AND hash = $2`, u, hash)
 }
 
-// DeleteSessions signs the user out of all sessions.
+// DeleteSessions signs the user out of all sessions, and ends the sign-ins that wait for the second factor.
 func (tx *Tx) DeleteSessions(u sheaf.UserID) error {
 	tx.note.Sessions = true
+	if err := tx.exec(`DELETE FROM pending_sign_ins WHERE user_id = $1`, u); err != nil {
+		return err
+	}
 	return tx.exec(`DELETE FROM sessions WHERE user_id = $1`, u)
 }
 

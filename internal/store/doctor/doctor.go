@@ -93,6 +93,9 @@ func Examine(ctx context.Context, s *store.Store, x Examination, tell func(Findi
 		if err := p.orphans(); err != nil {
 			return err
 		}
+		if err := p.run(checkFactors); err != nil {
+			return err
+		}
 		ids, err = engine.All(p.sql, `SELECT id FROM workspaces WHERE removing = 0 ORDER BY id`, func(w *engine.Row) sheaf.WorkspaceID { return sheaf.WorkspaceID(sheaf.FormatUUID(w.ID())) })
 		return err
 	})

@@ -3,7 +3,7 @@ package doctor
 // CheckNames returns the names of the checks of a workspace, and of rows without one.
 func CheckNames() []string {
 	names := []string{"orphan"}
-	for _, c := range workspaceChecks {
+	for _, c := range join(workspaceChecks, checkFactors) {
 		if !c.information {
 			names = append(names, c.name)
 		}

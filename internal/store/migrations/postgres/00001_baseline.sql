@@ -161,6 +161,33 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_by_user ON sessions (user_id); -- to list them, and to sign a user out everywhere
 CREATE INDEX sessions_by_expiry ON sessions (expires_at); -- for the sweep
 
+-- The second factor of a person, an authenticator app (RFC 6238). It is not of a workspace.
+CREATE TABLE factors (
+  user_id UUID PRIMARY KEY REFERENCES users (id),
+  secret BYTEA NOT NULL, -- sealed with the master key
+  created_at BIGINT NOT NULL,
+  last_step BIGINT NOT NULL, -- the time step of the newest accepted code: no code of it, or before it, is accepted again
+  failures BIGINT NOT NULL DEFAULT 0, -- wrong codes in a row
+  failed_at BIGINT NOT NULL DEFAULT 0 -- the last wrong code
+);
+
+-- The recovery codes that are not used yet.
+CREATE TABLE recovery_codes (
+  user_id UUID NOT NULL REFERENCES users (id),
+  hash BYTEA NOT NULL, -- SHA-256 of the user's id and the code
+  PRIMARY KEY (user_id, hash)
+);
+
+-- People who gave the right password, and not yet a code of their second factor. They are not signed in.
+CREATE TABLE pending_sign_ins (
+  hash BYTEA PRIMARY KEY, -- SHA-256 of the token in the cookie
+  user_id UUID NOT NULL REFERENCES users (id),
+  invitation BYTEA, -- hash of the link of the invitation that the sign-in will accept. NULL: none
+  expires_at BIGINT NOT NULL
+);
+CREATE INDEX pending_sign_ins_by_user ON pending_sign_ins (user_id); -- a new password or factor ends them
+CREATE INDEX pending_sign_ins_by_expiry ON pending_sign_ins (expires_at); -- for the sweep
+
 -- Recent failed sign-ins, by account and by client address.
 CREATE TABLE sign_in_failures (
   name TEXT PRIMARY KEY,
