@@ -192,9 +192,10 @@ func TestUserInvite_MakesALinkAndListShowsWhoIsThere(t *testing.T) {
 	users := decoded[[]struct {
 		Email       string
 		HasPassword bool `json:"has_password"`
+		HasFactor   bool `json:"has_second_factor"`
 		Workspaces  []struct{ ID, Role string }
 	}](t, sheafCommand(t, "user", "list", "--data", data, "--json").succeeds(t))
-	if len(users) != 1 || users[0].HasPassword || len(users[0].Workspaces) != 1 || users[0].Workspaces[0].ID != ws.ID {
+	if len(users) != 1 || users[0].HasPassword || users[0].HasFactor || len(users[0].Workspaces) != 1 || users[0].Workspaces[0].ID != ws.ID {
 		t.Errorf("%+v", users)
 	}
 }

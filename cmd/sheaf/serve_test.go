@@ -13,6 +13,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
 
 	"sheaf.dev/internal/config"
 	"sheaf.dev/internal/sheaftest"
@@ -317,29 +320,7 @@ func TestBaseURL(t *testing.T) {
 // the plan.
 func TestServe_PlansOfTheOperator(t *testing.T) {
 	s := start(t, "--data", filepath.Join(t.TempDir(), "data"), "--plan-changes", "operator")
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	browser := &http.Client{Jar: jar}
-	send := func(method, url string, form url.Values) (int, string, string) {
-		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(form.Encode()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		got, err := browser.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer got.Body.Close()
-		body, err := io.ReadAll(got.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got.StatusCode, got.Request.URL.Path, string(body)
-	}
+	send := newBrowser(t).send
 	_, home, _ := send(http.MethodPost, printedLink.FindString(s.stdout.String()), url.Values{"name": {"Ada"}, "email": {"ada@example.com"}, "password": {"long enough"}, "again": {"long enough"}})
 	workspace := regexp.MustCompile(`^/w/[0-9a-f-]{36}`).FindString(home)
 	if workspace == "" {
@@ -351,4 +332,87 @@ func TestServe_PlansOfTheOperator(t *testing.T) {
 	if code, _, _ := send(http.MethodPost, s.url+workspace+"/settings/plan", url.Values{"plan": {"free"}}); code != http.StatusForbidden {
 		t.Errorf("the owner's change gets %d", code)
 	}
+}
+
+// D191: with --require-second-factor, the first owner sets up a second factor before anything else. A new password of
+// the operator leaves it, and reset-factors removes it.
+func TestServe_RequiresASecondFactor(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	s := start(t, "--data", data, "--require-second-factor")
+	browser := newBrowser(t)
+	_, at, page := browser.send(http.MethodPost, printedLink.FindString(s.stdout.String()), url.Values{"name": {"Ada"}, "email": {"ada@example.com"}, "password": {"long enough"}, "again": {"long enough"}})
+	if at != "/sign-in/set-up" {
+		t.Fatalf("the set-up leads to %s", at)
+	}
+	if _, at, _ := browser.send(http.MethodGet, s.url+"/account", nil); at != "/sign-in" {
+		t.Errorf("without a second factor, the account leads to %s", at)
+	}
+	offer := regexp.MustCompile(`name="offer" value="([^"]+)"`).FindStringSubmatch(page)
+	secret := regexp.MustCompile(`<code id="factor-secret">([A-Z2-7 ]+)</code>`).FindStringSubmatch(page)
+	if offer == nil || secret == nil {
+		t.Fatalf("nothing is offered: %s", page)
+	}
+	code, err := totp.GenerateCode(strings.ReplaceAll(secret[1], " ", ""), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, page = browser.send(http.MethodPost, s.url+"/sign-in/set-up", url.Values{"offer": {offer[1]}, "code": {code}}); !strings.Contains(page, "Keep your recovery codes") {
+		t.Fatalf("after the code: %s", page)
+	}
+	if _, at, _ := browser.send(http.MethodGet, s.url+"/account", nil); at != "/account" {
+		t.Errorf("with a second factor, the account leads to %s", at)
+	}
+	sheafWith(t, nil, "a new password\n", "user", "set-password", "ada@example.com", "--data", data).succeeds(t)
+	signIn := url.Values{"email": {"ada@example.com"}, "password": {"a new password"}}
+	if _, at, _ := browser.send(http.MethodPost, s.url+"/sign-in", signIn); at != "/sign-in/code" {
+		t.Errorf("after a new password, signing in leads to %s", at)
+	}
+	if list := sheafCommand(t, "user", "list", "--data", data).succeeds(t); strings.Count(list, " set ") != 2 {
+		t.Errorf("the list is %q", list)
+	}
+	if got := sheafCommand(t, "user", "reset-factors", "ADA@example.com", "--data", data).succeeds(t); got != "the second factor of ADA@example.com is removed, and every browser is signed out\n" {
+		t.Errorf("reset-factors prints %q", got)
+	}
+	if _, at, _ := browser.send(http.MethodPost, s.url+"/sign-in", signIn); at != "/sign-in/set-up" {
+		t.Errorf("after reset-factors, signing in leads to %s", at)
+	}
+	if got := sheafCommand(t, "user", "reset-factors", "ada@example.com", "--data", data).succeeds(t); got != "ada@example.com has no second factor: nothing was changed\n" {
+		t.Errorf("reset-factors again prints %q", got)
+	}
+	sheafCommand(t, "user", "reset-factors", "bob@example.com", "--data", data).fails(t, "sheaf user list shows all users")
+}
+
+// browser keeps cookies, and follows redirects.
+type browser struct {
+	t *testing.T
+	http.Client
+}
+
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &browser{t, http.Client{Jar: jar}}
+}
+
+// send returns the status, the path and the text of the page at the end.
+func (b *browser) send(method, url string, form url.Values) (int, string, string) {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), method, url, strings.NewReader(form.Encode()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	got, err := b.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer got.Body.Close()
+	body, err := io.ReadAll(got.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return got.StatusCode, got.Request.URL.Path, string(body)
 }

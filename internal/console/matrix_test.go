@@ -34,11 +34,20 @@ GET /invite/{token}: anyone
 POST /invite/{token}: anyone
 GET /sign-in: anyone
 POST /sign-in: anyone
+GET /sign-in/code: anyone
+POST /sign-in/code: anyone
+GET /sign-in/set-up: anyone
+POST /sign-in/set-up: anyone
+POST /sign-in/continue: signed in
 POST /sign-out: anyone
 POST /sign-out-everywhere: signed in
 GET /account: signed in
 POST /account/name: signed in
 POST /account/password: signed in
+GET /account/second-factor: signed in
+POST /account/second-factor: signed in
+POST /account/second-factor/codes: signed in
+POST /account/second-factor/off: signed in
 POST /account/sessions/{id}/end: signed in
 GET /w/{workspace}: projects:read member
 GET /w/{workspace}/live: events:read member

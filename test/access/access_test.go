@@ -4,6 +4,7 @@ package access
 
 import (
 	"bytes"
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -15,10 +16,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/pquerna/otp/totp"
 	"go.uber.org/goleak"
 
 	"sheaf.dev/internal/sheaftest"
@@ -416,6 +420,7 @@ func (s *scene) browse() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.secondFactor(victim, home)
 	for _, c := range victim.Cookies(home) {
 		s.secrets["session"] = c.Value
 	}
@@ -426,6 +431,67 @@ func (s *scene) browse() {
 		s.look("console, "+page, s.get(thief, s.server.URL+"/w/"+s.home+page))
 		s.lookForSecrets("console of the victim, "+page, s.get(victim, s.server.URL+"/w/"+s.home+page))
 	}
+}
+
+// secondFactor sets up the second factor of the victim, gives a wrong code, and signs in with a recovery code. The secret,
+// the recovery codes and the pending sign-in are canaries.
+func (s *scene) secondFactor(victim http.CookieJar, home *url.URL) {
+	s.t.Helper()
+	const page = "/account/second-factor"
+	offer := string(s.get(victim, s.server.URL+page))
+	part := func(in, pattern string) string {
+		s.t.Helper()
+		m := regexp.MustCompile(pattern).FindStringSubmatch(in)
+		if m == nil {
+			s.t.Fatalf("%s is not in %s", pattern, in)
+		}
+		return m[1]
+	}
+	secret := strings.ReplaceAll(part(offer, `<code id="factor-secret">([A-Z2-7 ]+)</code>`), " ", "")
+	raw, err := base32.StdEncoding.DecodeString(secret)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	code, err := totp.GenerateCode(secret, time.Now())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	codes := s.send(victim, page, url.Values{"offer": {part(offer, `name="offer" value="([^"]+)"`)}, "code": {code}, "current": {password}})
+	s.secrets["secret of the second factor"], s.secrets["bytes of the second factor"] = secret, string(raw)
+	all := regexp.MustCompile(`<li><code>([a-z2-7-]{19})</code></li>`).FindAllStringSubmatch(codes, -1)
+	if len(all) != 10 {
+		s.t.Fatalf("%d recovery codes in %s", len(all), codes)
+	}
+	for i, m := range all {
+		s.secrets[fmt.Sprintf("recovery code %d", i)] = m[1]
+		s.secrets[fmt.Sprintf("recovery code %d without hyphens", i)] = strings.ReplaceAll(m[1], "-", "")
+		s.secrets[fmt.Sprintf("recovery code %d in capitals", i)] = strings.ToUpper(strings.ReplaceAll(m[1], "-", ""))
+	}
+	again := s.signIn("victim@example.com", password)
+	for _, c := range again.Cookies(home) {
+		s.secrets["pending sign-in"] = c.Value
+	}
+	if refused := s.send(again, "/sign-in/code", url.Values{"code": {"aaaa-aaaa-aaaa-aaaa"}}); !strings.Contains(refused, "The recovery code is wrong") {
+		s.t.Fatalf("a wrong code is answered by %s", refused)
+	}
+	if account := s.send(again, "/sign-in/code", url.Values{"code": {all[0][1]}, "next": {"/account"}}); !strings.Contains(account, "9 recovery codes left") {
+		s.t.Fatalf("a recovery code is answered by %s", account)
+	}
+}
+
+// send sends a form of the console, and returns the page that follows.
+func (s *scene) send(jar http.CookieJar, path string, form url.Values) string {
+	s.t.Helper()
+	res, err := (&http.Client{Jar: jar}).PostForm(s.server.URL+path, form)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(body)
 }
 
 func (s *scene) signIn(email, password string) http.CookieJar {
