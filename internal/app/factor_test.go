@@ -503,7 +503,7 @@ func TestFactor_Required(t *testing.T) {
 		if _, err := a.Waiting(t.Context(), parallel); err != errPending {
 			t.Errorf("another pending sign-in: %v", err)
 		}
-		// Who has one cannot set up another instead of giving a code.
+		// A person who has one cannot set up another instead of giving a code.
 		pending = pend(t, a, in)
 		theirs, err := a.OfferFactor(w.User, pending, "")
 		if err != nil {
@@ -513,7 +513,7 @@ func TestFactor_Required(t *testing.T) {
 		if _, _, err := a.FinishWithFactor(t.Context(), pending, NewFactor{theirs.Sealed, q.code()}, Browser{}, ""); err != error(errFactorOn) {
 			t.Errorf("a second factor in place of a code: %v", err)
 		}
-		// Who replaces the app sets up the other one at once.
+		// A person who replaces the app sets up the other one at once.
 		s, err := a.Session(t.Context(), done.Token)
 		if err != nil {
 			t.Fatal(err)

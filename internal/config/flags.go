@@ -40,7 +40,7 @@ type Serve struct {
 
 	Addr                  *string  `name:"addr" placeholder:"127.0.0.1:8080" help:"Listen address; port 0 picks a free one."`
 	RedisURL              *string  `name:"redis-url" placeholder:"redis://..." example:"" secret:"" help:"Share rate limits between nodes through this Redis. With Sentinel: redis-sentinel://:PASSWORD@HOST:26379,HOST:26379/0?master=NAME."`
-	MasterKey             *string  `name:"master-key" placeholder:"BASE64" example:"" secret:"" help:"32 bytes in base64 that encrypt stored webhook secrets and headers; without it, the file master.key in --data."`
+	MasterKey             *string  `name:"master-key" placeholder:"BASE64" example:"" secret:"" help:"32 bytes in base64 that encrypt stored webhook secrets and headers, and second factors; without it, the file master.key in --data."`
 	PublicURL             *string  `name:"public-url" placeholder:"https://..." example:"" help:"Public address of the service, with which links begin."`
 	FirstRun              *string  `name:"first-run" placeholder:"print" help:"Where the first start writes its key and set-up link: print, file or none."`
 	MaxRecords            *string  `name:"max-records" placeholder:"free=10000,pro=250000,business=2500000" help:"Maximum of projects, folders, documents and brandings together in a workspace, by plan; 0 means no limit."`

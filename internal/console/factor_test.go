@@ -202,7 +202,7 @@ func TestFactor_OnThePages(t *testing.T) {
 	}
 	_, pending = w.password(url.Values{})
 	got = w.sendAs("", "/sign-in/code", url.Values{"code": {"aaaa-bbbb-cccc-dddd"}, "recovery": {"1"}}, withPending(pending))
-	w.wantIn(got.Body.String(), true, "The recovery code is wrong, or was used before.", `<details id="recovery" open>`)
+	w.wantIn(got.Body.String(), true, "The recovery code is wrong, or was used before.", `<details id="recovery" class="more" open>`)
 	if got = w.sendAs("", "/sign-in/code", url.Values{"code": {w.codes[0]}, "recovery": {"1"}}, withPending(pending)); cookiesOf(got)["sheaf"] == "" {
 		t.Fatalf("a recovery code: %d %s", got.Code, got.Body)
 	}
@@ -245,7 +245,7 @@ func (w *factorTown) session(token string) app.Session {
 	return s
 }
 
-// D191: whoever has only given the password opens nothing, changes nothing, and cannot set up another second factor.
+// D191: a person who has only given the password opens nothing, changes nothing, and cannot set up another second factor.
 func TestFactor_ThePasswordAloneOpensNothing(t *testing.T) {
 	w := newFactorTown(t, false)
 	w.turnOn()
@@ -369,7 +369,7 @@ func TestFactor_RequiredOnThePages(t *testing.T) {
 	if w.everything() != before {
 		t.Error("something was changed")
 	}
-	// Whoever replaces the app sets up the other one before anything else.
+	// A person who replaces the app sets up the other one before anything else.
 	w.wantIn(w.ask(http.MethodGet, "/account", token).Body.String(), true, "Replace the app")
 	got = w.sendAs(token, "/account/second-factor/off", url.Values{"proof": {"long enough"}})
 	if all := cookiesOf(got); got.Header().Get("Location") != "/sign-in/set-up?next=%2Faccount" || all["sheaf"] != "" || all["sheaf-factor"] == "" {

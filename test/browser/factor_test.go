@@ -1,0 +1,164 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/hotp"
+)
+
+// authenticator shows the codes of a secret.
+type authenticator struct {
+	b      *tab
+	secret string
+	last   int64 // step of the last code, which is not accepted again
+}
+
+// give types codes and sends them until the page with that heading comes: on a slow machine a code may be too old when it
+// arrives.
+func (a *authenticator) give(button, heading string) {
+	a.b.t.Helper()
+	for range 4 {
+		a.last = max(time.Now().Unix()/30, a.last+1)
+		code, err := hotp.GenerateCode(a.secret, uint64(a.last))
+		if err != nil {
+			a.b.t.Fatal(err)
+		}
+		a.b.fill("[name=code]", code)
+		if asked, _ := ask[bool](a.b, "!!document.querySelector('[name=current]')"); asked {
+			a.b.fill("[name=current]", password)
+		}
+		a.b.click(button)
+		a.b.until("an answer to the code", "document.readyState === 'complete' && (document.querySelector('h1')?.innerText === "+quote(heading)+
+			" || document.body.innerText.includes('The code is wrong'))")
+		if a.b.within(time.Second, "document.querySelector('h1')?.innerText === "+quote(heading)) {
+			return
+		}
+	}
+	a.b.t.Fatalf("no code led to the page %s", heading)
+}
+
+// readSecret reads the secret that the page shows. The QR code must be there: the policy of the page lets it load.
+func (b *tab) readSecret() *authenticator {
+	b.t.Helper()
+	b.until("the QR code", "document.querySelector('img.qr')?.naturalWidth > 100")
+	shown, _ := ask[string](b, "document.querySelector('#factor-secret').innerText")
+	return &authenticator{b: b, secret: strings.ReplaceAll(shown, " ", "")}
+}
+
+// readRecoveryCodes reads the ten codes that the page shows once.
+func (b *tab) readRecoveryCodes() []string {
+	b.t.Helper()
+	b.until("ten recovery codes", "document.querySelectorAll('#recovery-codes code').length === 10")
+	shown, _ := ask[string](b, "[...document.querySelectorAll('#recovery-codes code')].map((c) => c.innerText).join(' ')")
+	return strings.Fields(shown)
+}
+
+// signOut signs out with the menu.
+func (b *tab) signOut() {
+	b.t.Helper()
+	b.click("button.avatar")
+	b.click("=Sign out")
+	b.arrive("Sign in")
+}
+
+// D191: a person sets up a second factor, signs in with a code and with a recovery code, and turns it off.
+func TestFactor_SetUpSignInAndTurnOff(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := setUp(t, s)
+	b.open("/account")
+	b.arrive("Account")
+	b.click("=Set up a second factor")
+	b.arrive("Set up a second factor")
+	app := b.readSecret()
+	b.shot("second-factor")
+	app.give("=Turn on", "Keep your recovery codes")
+	codes := b.readRecoveryCodes()
+	b.shot("recovery-codes")
+	b.click("=I have kept them")
+	b.arrive("Account")
+	b.read("10 recovery codes left")
+	b.picture("account-second-factor")
+
+	b.signOut()
+	b.signInHere()
+	b.arrive("Enter a code")
+	b.fill("[name=code]", "000000")
+	b.click("=Sign in")
+	b.read("The code is wrong.")
+	b.shot("sign-in-code")
+	app.give("=Sign in", "My workspace")
+
+	b.signOut()
+	b.signInHere()
+	b.arrive("Enter a code")
+	b.click("=Use a recovery code")
+	b.fill("details [name=code]", strings.ToUpper(codes[4]))
+	b.click("=Sign in with a recovery code")
+	b.arrive("My workspace")
+	b.open("/account")
+	b.arrive("Account")
+	b.read("9 recovery codes left")
+	b.fill("[name=proof]", password)
+	b.click("=New recovery codes")
+	b.arrive("Keep your recovery codes")
+	if fresh := b.readRecoveryCodes(); fresh[0] == codes[0] {
+		t.Error("the recovery codes are not new")
+	}
+	b.click("=I have kept them")
+	b.arrive("Account")
+	b.fill("[name=proof]", password)
+	b.click("=Turn off")
+	b.read("Second factor turned off.")
+	b.signOut()
+	b.signInHere()
+	b.arrive("My workspace")
+}
+
+// D191: all of it works without scripts, and a server that requires a second factor leads a person to set it up.
+func TestFactor_RequiredAndWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := startService(t, "--require-second-factor")
+	b := newTab(t, s)
+	b.withoutScripts()
+	b.open(s.SetupLink)
+	for name, text := range map[string]string{"name": "Ada", "email": "ada@example.com", "password": password, "again": password} {
+		b.fill("[name="+name+"]", text)
+	}
+	b.click("=Finish setup")
+	heading := func(h string) { b.t.Helper(); b.await("document.querySelector('h1')?.innerText === " + quote(h)) }
+	heading("Set up a second factor")
+	b.open("/account")
+	heading("Sign in")
+	b.fill("[name=email]", "ada@example.com")
+	b.fill("[name=password]", password)
+	b.click("=Sign in")
+	heading("Set up a second factor")
+	b.await("document.querySelector('img.qr')?.naturalWidth > 100")
+	shown, _ := ask[string](b, "document.querySelector('#factor-secret').innerText")
+	code, err := hotp.GenerateCode(strings.ReplaceAll(shown, " ", ""), uint64(time.Now().Unix()/30))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.fill("[name=code]", code)
+	b.click("=Turn on")
+	heading("Keep your recovery codes")
+	recovery, _ := ask[string](b, "document.querySelector('#recovery-codes code').innerText")
+	b.click("=I have kept them")
+	heading("Account")
+
+	other := newTab(t, s)
+	other.withoutScripts()
+	other.open("/account")
+	other.await("document.querySelector('h1')?.innerText === 'Sign in'")
+	other.fill("[name=email]", "ada@example.com")
+	other.fill("[name=password]", password)
+	other.click("=Sign in")
+	other.await("document.querySelector('h1')?.innerText === 'Enter a code'")
+	other.click("=Use a recovery code")
+	other.fill("details [name=code]", recovery)
+	other.click("=Sign in with a recovery code")
+	other.await("document.querySelector('h1')?.innerText === 'Account'")
+}
