@@ -1010,6 +1010,42 @@ var bugs = []bug{
 		pkg: "./internal/console", run: "TestRestricted_Inside",
 	},
 	{
+		name: "app: a code of the second factor is accepted twice",
+		Fault: plant.Fault{{
+			File: "internal/app/factor.go",
+			Old:  "	case step <= f.LastStep:",
+			New:  "	case step < 0:",
+		}},
+		pkg: "./internal/app", run: "TestFactor_ACodeWorksOnce",
+	},
+	{
+		name: "app: wrong codes of the second factor are not stored",
+		Fault: plant.Fault{{
+			File: "internal/app/factor.go",
+			Old:  "f.Failures, f.FailedAt = f.Failures+1, now",
+			New:  "f.Failures, f.FailedAt = 1, now",
+		}},
+		pkg: "./internal/app", run: "TestFactor_FiveWrongCodesCloseIt",
+	},
+	{
+		name: "app: a pending sign-in outlives a new password of the second factor's owner",
+		Fault: plant.Fault{{
+			File: "internal/store/session.go",
+			Old:  "`DELETE FROM pending_sign_ins WHERE user_id = $1`",
+			New:  "`DELETE FROM pending_sign_ins WHERE user_id = $1 AND expires_at < 0`",
+		}},
+		pkg: "./internal/app", run: "TestFactor_PendingSignInsEnd",
+	},
+	{
+		name: "app: the link of an invitation joins without the second factor",
+		Fault: plant.Fault{{
+			File: "internal/app/invitation.go",
+			Old:  "		if found {\n			s, err = a.wait(",
+			New:  "		if found && len(in.Token) == 0 {\n			s, err = a.wait(",
+		}},
+		pkg: "./internal/app", run: "TestFactor_Invitation",
+	},
+	{
 		name: "app: a session does not hand the restriction of a person down",
 		Fault: plant.Fault{{
 			File: "internal/app/session.go",
@@ -1058,7 +1094,7 @@ var bugs = []bug{
 		name: "app: an invitation loses its restriction when the person joins",
 		Fault: plant.Fault{{
 			File: "internal/app/invitation.go",
-			Old:  `, RestrictedTo: now.Invitation.RestrictedTo}`,
+			Old:  `, RestrictedTo: i.RestrictedTo}`,
 			New:  `, RestrictedTo: nil}`,
 		}},
 		pkg: "./internal/app", run: "TestRestriction_OfPeople$",
