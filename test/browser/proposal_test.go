@@ -190,3 +190,49 @@ func TestProposals_ConflictAndRejectWithoutScripts(t *testing.T) {
 	ada.click("=Rejected")
 	ada.await("document.querySelector('.list')?.innerText.includes('Open later')")
 }
+
+// D177: in a project that needs review, the menu of a document in the tree suggests. A suggested document has its
+// editor, and Accept becomes possible on the open page when the missing approval is there.
+func TestProposals_WhereChangesNeedReview(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	ada := setUp(t, s)
+	address := ada.writeDocument("Opening hours", "We open at nine.\n")
+	ada.open("/")
+	ada.arrive("My workspace")
+	bob := ada.invited(s, "Bob Builder", "bob@example.com", "editor")
+	project := s.created("/api/v1/projects", map[string]any{"name": "Manual"}, "id")
+	document := s.created("/api/v1/documents", map[string]any{"title": "Reviewed", "project_id": project}, "id")
+	s.call(s.Key, "PATCH", "/api/v1/projects/"+project, map[string]any{"review": map[string]int{"approvals": 1}}, 200)
+	home := address[:strings.Index(address, "/documents/")]
+
+	ada.open(home + "/projects/" + project)
+	ada.arrive("Manual")
+	ada.click("#row-" + document + " [data-menu]")
+	ada.see("#row-menu a[href$='/suggest-delete'].danger")
+	ada.until("only suggestions", "[...document.querySelectorAll('#row-menu a')].every((a) => a.innerText.startsWith('Suggest'))")
+	ada.click("#row-menu a[href$='/suggest-move']")
+	ada.see("dialog[open] [name=about]")
+	ada.open(home + "/documents/suggest?in=" + project)
+	ada.arrive("Suggest a document")
+	ada.put("# Settings\n\nAll of them.\n")
+	ada.fill("[name=title]", "Settings")
+	ada.fill("[name=about]", "Explain the settings")
+	ada.see("[data-preview-pane] .prose")
+	ada.shot("document-suggest-new")
+	ada.click("=Propose")
+	ada.arrive("Explain the settings")
+	ada.read("0 of 1 approval")
+	ada.see("#accept button:disabled")
+	ada.shot("proposal-approvals")
+
+	made, _ := ask[string](ada, "location.pathname")
+	bob.open(made)
+	bob.arrive("Explain the settings")
+	bob.click("=Approve")
+	ada.read("1 of 1 approval")
+	ada.see("#accept button:not(:disabled)")
+	ada.click("=Accept")
+	ada.click("dialog[open] .primary")
+	ada.read("Accepted by Ada")
+}
