@@ -40,10 +40,10 @@ func TestFront_EveryPathHasItsEdge(t *testing.T) {
 		front.Mount{Edge: named("probes"), Paths: httpapi.ProbePaths, Unbounded: true},
 		front.Mount{Edge: named("console"), Paths: console.Paths})
 	for edge, paths := range map[string][]string{
-		"console": {"/", "/setup/x", "/invite/x", "/assets/console.css", "/sign-in", "/sign-out", "/account", "/account/name", "/w/x/projects", "/w/nothing/like/it"},
+		"console": {"/", "/setup/x", "/invite/x", "/assets/console.css", "/sign-in", "/sign-in/code", "/sign-in/x", "/sign-out", "/account", "/account/name", "/w/x/projects", "/w/nothing/like/it"},
 		"probes":  {"/healthz", "/readyz"},
 		"api": {"/api", "/api/v1/me", "/api//v1", "//api", "/docs", "/openapi.json", "/x", "/setup", "/invite", "/w", "/healthz/", "//healthz", "/./healthz",
-			"/w//x", "/w/", "/w/../x", "/account/", "/accounts", "/sign-in/x", "//", "/favicon.icon", "*", ""},
+			"/w//x", "/w/", "/w/../x", "/account/", "/accounts", "//", "/favicon.icon", "*", ""},
 	} {
 		for _, path := range paths {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)

@@ -16,24 +16,23 @@ import (
 // fieldsOf returns these fields as one text; "" if the document has none of them. It begins with NUL,
 // which no document's text contains, so that it never has the hash of one.
 func fieldsOf(d *sheaf.Document) string {
-	fields := []*string{d.Description, d.ExternalID, d.URL, nil}
-	if d.Metadata != "" {
-		metadata := string(d.Metadata)
-		fields[3] = &metadata
+	if d.Description == nil && d.ExternalID == nil && d.URL == nil && d.Metadata == "" {
+		return ""
 	}
-	b, empty := []byte{0}, true
-	for _, field := range fields {
+	var metadata *string
+	if d.Metadata != "" {
+		m := string(d.Metadata)
+		metadata = &m
+	}
+	b := []byte{0}
+	for _, field := range []*string{d.Description, d.ExternalID, d.URL, metadata} {
 		if field == nil {
 			b = append(b, 0)
 			continue
 		}
-		empty = false
 		b = append(b, 1)
 		b = binary.AppendUvarint(b, uint64(len(*field)))
 		b = append(b, *field...)
-	}
-	if empty {
-		return ""
 	}
 	return string(b)
 }
