@@ -68,18 +68,29 @@ type codePage struct {
 	Recovery bool // a recovery code was refused
 }
 
+// pendingForm returns the data of a form for the pending sign-in: of the one that sets up a second factor, or else of
+// the one that asks for a code. If the person needs another form, it leads there, and ready is false.
+func (c *Console) pendingForm(v *visit, setUp bool) (p signInPage, ready bool, err error) {
+	p = v.signInPage()
+	next := "?next=" + url.QueryEscape(p.Next)
+	w, err := c.app.Waiting(v.r.Context(), v.pendingToken())
+	switch {
+	case sheaf.KindOf(err) == sheaf.Unauthorized:
+		return p, false, v.redirect(c.base + "/sign-in" + next)
+	case err != nil || w.SetUp == setUp:
+		return p, err == nil, err
+	case w.SetUp:
+		return p, false, v.redirect(c.base + "/sign-in/set-up" + next)
+	default:
+		return p, false, v.redirect(c.base + "/sign-in/code" + next)
+	}
+}
+
 // codeForm answers GET /sign-in/code: it asks for a code of the second factor.
 func (c *Console) codeForm(v *visit) error {
-	p := v.signInPage()
-	w, err := c.app.Waiting(v.r.Context(), v.pendingToken())
-	if sheaf.KindOf(err) == sheaf.Unauthorized {
-		return v.redirect(c.base + "/sign-in?next=" + url.QueryEscape(p.Next))
-	}
-	if err != nil {
+	p, ready, err := c.pendingForm(v, false)
+	if !ready {
 		return err
-	}
-	if w.SetUp {
-		return v.redirect(c.base + "/sign-in/set-up?next=" + url.QueryEscape(p.Next))
 	}
 	return v.show(http.StatusOK, "sign-in-code", codePage{signInPage: p})
 }
@@ -156,16 +167,9 @@ func (v *visit) offerAtSignIn(p signInPage, sealed string, refused error) error 
 
 // offerForm answers GET /sign-in/set-up: the person must set up a second factor before they are signed in.
 func (c *Console) offerForm(v *visit) error {
-	p := v.signInPage()
-	w, err := c.app.Waiting(v.r.Context(), v.pendingToken())
-	if sheaf.KindOf(err) == sheaf.Unauthorized {
-		return v.redirect(c.base + "/sign-in?next=" + url.QueryEscape(p.Next))
-	}
-	if err != nil {
+	p, ready, err := c.pendingForm(v, true)
+	if !ready {
 		return err
-	}
-	if !w.SetUp {
-		return v.redirect(c.base + "/sign-in/code?next=" + url.QueryEscape(p.Next))
 	}
 	return v.offerAtSignIn(p, "", nil)
 }
