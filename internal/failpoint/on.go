@@ -11,41 +11,52 @@ import (
 	"syscall"
 )
 
-// point is where the process ends, and left counts the passes there down to it. If further is not 0, the process
-// lives on, and ends at that pass of any point afterwards.
-var (
-	point, left, further = parse(os.Getenv(EnvKill))
-	counting             atomic.Bool // the process counts further passes
-)
+// goal is where the process ends: at the pass of point at which left reaches 0. If there is a goal
+// after it, the process lives on until that one. A goal without a point counts every pass.
+type goal struct {
+	point string
+	left  atomic.Int64
+	after *goal
+}
 
-func parse(target string) (point string, left, further *atomic.Int64) {
-	point, number, _ := strings.Cut(target, ":")
-	number, more, counts := strings.Cut(number, "+")
-	n, err := strconv.ParseInt(number, 10, 64)
-	m := int64(0)
-	if counts && err == nil {
-		m, err = strconv.ParseInt(more, 10, 64)
+var current atomic.Pointer[goal]
+
+func init() {
+	if target := os.Getenv(EnvKill); target != "" {
+		current.Store(parse(target))
 	}
-	if target != "" && (err != nil || n < 1 || counts && m < 1) {
+}
+
+func parse(target string) *goal {
+	first, then, goesOn := strings.Cut(target, "+")
+	g := &goal{}
+	point, number, _ := strings.Cut(first, ":")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 1 {
 		panic(fmt.Sprintf("%s is %q: want a point and a number, such as posted:3 or accepting:1+20", EnvKill, target))
 	}
-	left, further = new(atomic.Int64), new(atomic.Int64)
-	left.Store(n)
-	further.Store(m)
-	return point, left, further
+	g.point = point
+	g.left.Store(n)
+	if goesOn {
+		g.after = &goal{}
+		g.after.left.Store(1)
+		if m, err := strconv.ParseInt(then, 10, 64); err != nil {
+			g.after.point = then
+		} else {
+			g.after.left.Store(m)
+		}
+	}
+	return g
 }
 
 // Pass kills the process, if this is the point and the pass that was named.
 func Pass(p string) {
-	switch {
-	case counting.Load():
-		if further.Add(-1) != 0 {
-			return
-		}
-	case p != point || left.Add(-1) != 0:
+	g := current.Load()
+	if g == nil || g.point != "" && p != g.point || g.left.Add(-1) != 0 {
 		return
-	case further.Load() > 0:
-		counting.Store(true)
+	}
+	if g.after != nil {
+		current.Store(g.after)
 		return
 	}
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)

@@ -47,8 +47,8 @@ const (
 	// Without it, an endpoint that refuses quickly would accumulate retries without limit, and they
 	// would take time from the other lanes.
 	mostRetries = 4096
-	// lockedRest is the delay before a lane that another node is cutting is tried again.
-	lockedRest = 5 * time.Millisecond
+	// LockedRest is the delay before a lane that another node is cutting is tried again.
+	LockedRest = 5 * time.Millisecond
 )
 
 // Claim is a delivery that this node, and no other, must attempt now.
@@ -179,7 +179,7 @@ func (tx *Tx) lockQueues(lanes []Lane, now time.Time, next map[sheaf.Subscriptio
 				return nil, err
 			}
 			if n > 0 {
-				next[l.Subscription] = now.Add(lockedRest)
+				next[l.Subscription] = now.Add(LockedRest)
 			}
 		}
 	}
