@@ -87,6 +87,7 @@ type Client struct {
 	Proposals     Proposals
 	Releases      Releases
 	Events        Events
+	Audit         Audit
 	Keys          Keys
 	Icons         Icons
 	Subscriptions Subscriptions
@@ -112,6 +113,7 @@ func New(config Config) (*Client, error) {
 	}
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.Projects, c.Folders, c.Brandings, c.Documents, c.Events = Projects{c}, Folders{c}, Brandings{c}, Documents{c}, Events{c}
+	c.Audit = Audit{c}
 	c.Media, c.Shares, c.Proposals, c.Releases = Media{c}, Shares{c}, Proposals{c}, Releases{c}
 	c.Keys, c.Icons, c.Subscriptions, c.Deliveries = Keys{c}, Icons{c}, Subscriptions{c}, Deliveries{c}
 	return c, nil

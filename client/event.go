@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -70,30 +71,37 @@ func (s Events) All(ctx context.Context, f EventFilter, opts ...Option) iter.Seq
 			return s.List(ctx, f, opts...)
 		})
 	}
-	if f.Limit == 0 {
-		f.Limit = 100
-	}
-	return func(yield func(Event, error) bool) { s.forward(ctx, f, opts, yield) }
+	return forward(func(after string) (Page[Event], error) {
+		if after != "" {
+			f.After, f.Offset = after, 0
+		}
+		f.Limit = cmp.Or(f.Limit, 100)
+		return s.List(ctx, f, opts...)
+	}, func(e Event) string { return e.ID })
 }
 
-// forward yields the events of the log in ascending order, page by page.
-func (s Events) forward(ctx context.Context, f EventFilter, opts []Option, yield func(Event, error) bool) {
-	for {
-		page, err := s.List(ctx, f, opts...)
-		if err != nil {
-			yield(Event{}, err)
-			return
-		}
-		for _, e := range page.Data {
-			if !yield(e, nil) {
+// forward returns the items of a log in ascending order, page by page. next returns the page after an item, or
+// the first page for "".
+func forward[T any](next func(after string) (Page[T], error), id func(T) string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for after := ""; ; {
+			page, err := next(after)
+			if err != nil {
+				var none T
+				yield(none, err)
 				return
 			}
+			for _, item := range page.Data {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			n := len(page.Data)
+			if n == 0 || page.Offset+n >= page.Total {
+				return
+			}
+			after = id(page.Data[n-1])
 		}
-		n := len(page.Data)
-		if n == 0 || page.Offset+n >= page.Total {
-			return
-		}
-		f.After, f.Offset = page.Data[n-1].ID, 0
 	}
 }
 

@@ -38,6 +38,7 @@ type commands struct {
 		Invite       userInvite       `cmd:"" help:"Make a one-time link with which a person joins a workspace."`
 		SetupLink    userSetupLink    `cmd:"" help:"Make a new one-time link to finish the set-up, in place of older ones."`
 	} `cmd:"" group:"people" help:"Manage the people who may sign in."`
+	Audit        auditCommand        `cmd:"" group:"people" help:"Print who did what in a workspace, or in the whole instance, as JSON lines."`
 	Migrate      migrateCommand      `cmd:"" group:"data" help:"Migrate the database to this program's schema."`
 	Backup       backupCommand       `cmd:"" group:"data" help:"Back up the store into a file, also while a server runs. The master key is not in it."`
 	Restore      restoreCommand      `cmd:"" group:"data" help:"Restore a backup of either engine into an empty store."`

@@ -83,7 +83,7 @@ func (p *program) mailer(s *config.Settings, st *store.Store, base string, log *
 func (p *program) sweeper(s *config.Settings, st *store.Store, a *app.App, log *slog.Logger) *sweep.Sweeper {
 	began := p.Now()
 	return sweep.New(sweep.Config{Store: st, Log: log, Now: p.Now, Retention: s.Retention, TrashRetention: s.TrashRetention,
-		VersionRetention: s.VersionRetention, ProposalRetention: s.ProposalRetention, MostTrash: mostTrash(s.MaxRecords), PurgeTrash: a.Operator().PurgeTrash, RemoveWorkspaces: a.Operator().RemoveWorkspaces,
+		VersionRetention: s.VersionRetention, ProposalRetention: s.ProposalRetention, AuditRetention: s.AuditRetention, MostTrash: mostTrash(s.MaxRecords), PurgeTrash: a.Operator().PurgeTrash, RemoveWorkspaces: a.Operator().RemoveWorkspaces,
 		FinishReleases: a.Operator().FinishReleases, SettleMedia: a.Operator().SettleMedia, StrayMedia: a.Operator().RemoveStrayBytes,
 		Elapsed: func() time.Duration { return p.Now().Sub(began) }}) // by the monotonic clock
 }

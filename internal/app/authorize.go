@@ -53,6 +53,8 @@ type Caller struct {
 	// Plan is the workspace's plan when the request began, for the edges. The rules check limits
 	// against the stored plan, in the transaction.
 	Plan sheaf.Plan
+	// Origin is where the request comes from; nil: unknown.
+	Origin Origin
 	// Once is set when the request carries an Idempotency-Key.
 	Once *Once
 	// deletes means that the change deletes something, so it is allowed on a full disk too.

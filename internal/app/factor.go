@@ -87,8 +87,8 @@ func stepOf(secret []byte, code string, now time.Time) (step int64, found bool, 
 
 // checkCode accepts a code of the app, or a recovery code, and uses it up. The transaction has locked the user. If it
 // returns a refusal, a wrong code was counted: the transaction must be committed, and change nothing else.
-func (a *App) checkCode(tx *store.Tx, u sheaf.UserID, typed string) (refusal, err error) {
-	f, found, err := tx.LockFactor(u)
+func (a *App) checkCode(tx *store.Tx, by sheaf.Actor, typed string) (refusal, err error) {
+	f, found, err := tx.LockFactor(by.User)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,16 @@ func (a *App) checkCode(tx *store.Tx, u sheaf.UserID, typed string) (refusal, er
 	} else {
 		f.Failures, f.FailedAt = f.Failures+1, now
 	}
-	return refusal, tx.UpdateFactor(f)
+	if err := tx.UpdateFactor(f); err != nil {
+		return nil, err
+	}
+	switch _, app := asCode(typed); {
+	case refusal != nil:
+		return refusal, a.insertFailure(tx, sheaf.ActionFactorFailed, by.User, by.Address)
+	case !app:
+		return nil, a.auditInstance(tx, by, sheaf.ActionRecoveryCodeUsed, by.User, nil)
+	}
+	return nil, nil
 }
 
 // compareCode returns nil for a right code, which it uses up, and otherwise a refusal.
@@ -241,7 +250,8 @@ func (a *App) confirm(u sheaf.User, token string, in NewFactor) (secret []byte, 
 
 // insertFactor stores the second factor of a user whom the transaction has locked, ends every session of the user, and
 // returns the recovery codes. It returns Conflict if the user has one.
-func (a *App) insertFactor(tx *store.Tx, u sheaf.UserID, secret []byte, step int64) (codes []string, err error) {
+func (a *App) insertFactor(tx *store.Tx, by sheaf.Actor, secret []byte, step int64) (codes []string, err error) {
+	u := by.User
 	_, found, err := tx.LockFactor(u)
 	if err == nil && found {
 		err = errFactorOn
@@ -254,6 +264,9 @@ func (a *App) insertFactor(tx *store.Tx, u sheaf.UserID, secret []byte, step int
 		return nil, err
 	}
 	if err := tx.DeleteSessions(u); err != nil {
+		return nil, err
+	}
+	if err := a.auditInstance(tx, by, sheaf.ActionFactorAdded, u, nil); err != nil {
 		return nil, err
 	}
 	return a.newRecoveryCodes(tx, u)
@@ -287,7 +300,7 @@ func (a *App) SetUpFactor(ctx context.Context, s Session, in NewFactor, password
 	if err != nil {
 		return NewSession{}, nil, err
 	}
-	if err := a.checkPasswordOf(ctx, s.User, password, brakesOf(s.token), a.lines.known, string(s.User.ID)); err != nil {
+	if err := a.checkPasswordAgain(ctx, s, password); err != nil {
 		return NewSession{}, nil, err
 	}
 	var out NewSession
@@ -296,7 +309,7 @@ func (a *App) SetUpFactor(ctx context.Context, s Session, in NewFactor, password
 		if err := samePassword(tx, s.User); err != nil {
 			return err
 		}
-		if codes, err = a.insertFactor(tx, s.User.ID, secret, step); err != nil {
+		if codes, err = a.insertFactor(tx, b.actor(s.User.ID), secret, step); err != nil {
 			return err
 		}
 		out, err = a.openSession(tx, s.User, b)
@@ -310,6 +323,9 @@ func (a *App) SetUpFactor(ctx context.Context, s Session, in NewFactor, password
 func (a *App) NewRecoveryCodes(ctx context.Context, s Session, proof string) ([]string, error) {
 	var codes []string
 	err := a.withProof(ctx, s, proof, func(tx *store.Tx) (err error) {
+		if err := a.auditInstance(tx, s.actor(), sheaf.ActionRecoveryCodesReplaced, s.User.ID, nil); err != nil {
+			return err
+		}
 		codes, err = a.newRecoveryCodes(tx, s.User.ID)
 		return err
 	})
@@ -328,6 +344,9 @@ func (a *App) TurnOffFactor(ctx context.Context, s Session, proof string, b Brow
 		if err := tx.DeleteSessions(s.User.ID); err != nil {
 			return err
 		}
+		if err := a.auditInstance(tx, b.actor(s.User.ID), sheaf.ActionFactorRemoved, s.User.ID, nil); err != nil {
+			return err
+		}
 		var err error
 		out, err = a.enter(tx, s.User, b, "")
 		return err
@@ -339,7 +358,7 @@ func (a *App) TurnOffFactor(ctx context.Context, s Session, proof string, b Brow
 func (a *App) withProof(ctx context.Context, s Session, proof string, act func(tx *store.Tx) error) error {
 	_, app := asCode(proof) // a password is longer
 	if !app {
-		if err := a.checkPasswordOf(ctx, s.User, proof, brakesOf(s.token), a.lines.known, string(s.User.ID)); err != nil {
+		if err := a.checkPasswordAgain(ctx, s, proof); err != nil {
 			return err
 		}
 	}
@@ -350,7 +369,7 @@ func (a *App) withProof(ctx context.Context, s Session, proof string, act func(t
 			return err
 		}
 		if app {
-			if refusal, err = a.checkCode(tx, s.User.ID, proof); err != nil || refusal != nil {
+			if refusal, err = a.checkCode(tx, s.actor(), proof); err != nil || refusal != nil {
 				return err
 			}
 		} else if _, found, err := tx.LockFactor(s.User.ID); err != nil || !found {

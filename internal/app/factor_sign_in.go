@@ -18,7 +18,7 @@ func (a *App) enter(tx *store.Tx, u sheaf.User, b Browser, old string) (NewSessi
 	if found || a.secondFactor {
 		return a.wait(tx, u, nil, !found)
 	}
-	if err := tx.DeleteSession(tokenHash(old)); err != nil {
+	if _, _, err := tx.DeleteSession(tokenHash(old)); err != nil {
 		return NewSession{}, err
 	}
 	return a.openSession(tx, u, b)
@@ -75,15 +75,15 @@ func (a *App) pending(r *store.Reader, token string) (store.PendingSignIn, error
 func (a *App) FinishSignIn(ctx context.Context, token, code string, b Browser, old string) (NewSession, error) {
 	var out NewSession
 	var refusal error
-	err := a.finish(ctx, token, func(tx *store.Tx, u sheaf.User) (err error) {
+	err := a.finish(ctx, token, b, func(tx *store.Tx, u sheaf.User) (err error) {
 		out = NewSession{}
-		if refusal, err = a.checkCode(tx, u.ID, code); err != nil || refusal != nil {
+		if refusal, err = a.checkCode(tx, b.actor(u.ID), code); err != nil || refusal != nil {
 			return err
 		}
 		if err := tx.DeletePendingSignIn(tokenHash(token)); err != nil {
 			return err
 		}
-		if err := tx.DeleteSession(tokenHash(old)); err != nil {
+		if _, _, err := tx.DeleteSession(tokenHash(old)); err != nil {
 			return err
 		}
 		out, err = a.openSession(tx, u, b)
@@ -98,15 +98,15 @@ func (a *App) FinishSignIn(ctx context.Context, token, code string, b Browser, o
 func (a *App) FinishWithFactor(ctx context.Context, token string, in NewFactor, b Browser, old string) (NewSession, []string, error) {
 	var out NewSession
 	var codes []string
-	err := a.finish(ctx, token, func(tx *store.Tx, u sheaf.User) error {
+	err := a.finish(ctx, token, b, func(tx *store.Tx, u sheaf.User) error {
 		secret, step, err := a.confirm(u, token, in)
 		if err != nil {
 			return err
 		}
-		if codes, err = a.insertFactor(tx, u.ID, secret, step); err != nil { // ends the pending sign-in too
+		if codes, err = a.insertFactor(tx, b.actor(u.ID), secret, step); err != nil { // ends the pending sign-in too
 			return err
 		}
-		if err := tx.DeleteSession(tokenHash(old)); err != nil {
+		if _, _, err := tx.DeleteSession(tokenHash(old)); err != nil {
 			return err
 		}
 		out, err = a.openSession(tx, u, b)
@@ -117,7 +117,7 @@ func (a *App) FinishWithFactor(ctx context.Context, token string, in NewFactor, 
 
 // finish runs act in a transaction that has locked the user of the pending sign-in. If done reports that act signed the
 // user in, it accepts the invitation of the sign-in.
-func (a *App) finish(ctx context.Context, token string, act func(tx *store.Tx, u sheaf.User) error, done func() bool) error {
+func (a *App) finish(ctx context.Context, token string, b Browser, act func(tx *store.Tx, u sheaf.User) error, done func() bool) error {
 	p, err := readUnasked(ctx, a, func(r *store.Reader) (store.PendingSignIn, error) { return a.pending(r, token) })
 	if err != nil {
 		return err
@@ -142,6 +142,6 @@ func (a *App) finish(ctx context.Context, token string, act func(tx *store.Tx, u
 		if err := act(tx, u); err != nil || p.Invitation == nil || !done() {
 			return err
 		}
-		return a.acceptInvitation(tx, ws.ID, o.Invitation, u)
+		return a.acceptInvitation(tx, ws.ID, o.Invitation, u, b)
 	})
 }

@@ -55,9 +55,13 @@ func (w *work) invite(email string, role sheaf.Role, restrictTo *RestrictTo) (Ne
 	}
 	i := sheaf.Invitation{ID: sheaf.InvitationID(w.app.newID()), Email: email, Role: role, InvitedBy: w.caller.User,
 		CreatedAt: w.now, ExpiresAt: w.now.Add(invitationLives), RestrictedTo: to}
-	if err := w.InsertInvitation(w.ws.ID, i, tokenHash(token)); err != nil {
+	replaced, err := w.InsertInvitation(w.ws.ID, i, tokenHash(token))
+	if err != nil {
 		return NewInvitation{}, err
 	}
+	w.auditWithdrawn(replaced)
+	w.audit(sheaf.ActionInvitationCreated, string(i.ID), nil, memberFacts(role, to))
+	w.lines[len(w.lines)-1].Email = &i.Email
 	return NewInvitation{i, token}, w.endRestrictions() // the replaced invitation may have had one
 }
 
@@ -96,9 +100,11 @@ func (w *work) notAMember(email string) error {
 func (a *App) Withdraw(ctx context.Context, c Caller, id sheaf.InvitationID) error {
 	c.deletes = true
 	return do(ctx, a, c, owner, nil, func(w *work) error {
-		if err := w.DeleteInvitation(w.ws.ID, id); err != nil {
+		i, err := w.DeleteInvitation(w.ws.ID, id)
+		if err != nil {
 			return err
 		}
+		w.auditWithdrawn([]sheaf.Invitation{i})
 		return w.endRestrictions()
 	})
 }
@@ -151,8 +157,10 @@ type Join struct {
 	Name     string // name of a new user; a known user keeps theirs
 	Password string
 	// As in SignIn.
-	Address, Agent, Device string
+	Address, Agent, Device, RequestID string
 }
+
+func (j Join) browser() Browser { return Browser{j.Address, j.Agent, j.RequestID} }
 
 // Join uses up an invitation's link and signs the person in, as SignIn does. A new user gets the name and the
 // password; a known user must give their own password, as for SignIn. It returns NotFound for a
@@ -216,10 +224,10 @@ func (a *App) useInvitation(ctx context.Context, in Join, o Offer, user sheaf.Us
 			s, err = a.wait(tx, user, tokenHash(in.Token), false)
 			return err
 		}
-		if err := a.acceptInvitation(tx, ws.ID, now.Invitation, user); err != nil {
+		if err := a.acceptInvitation(tx, ws.ID, now.Invitation, user, in.browser()); err != nil {
 			return err
 		}
-		s, err = a.enter(tx, user, Browser{in.Address, in.Agent}, old)
+		s, err = a.enter(tx, user, in.browser(), old)
 		return err
 	})
 	return s, err
@@ -241,12 +249,15 @@ func (a *App) lockOffer(tx *store.Tx, hash []byte) (sheaf.Workspace, Offer, erro
 }
 
 // acceptInvitation adds the member and deletes the invitation. The transaction has locked the workspace and the user.
-func (a *App) acceptInvitation(tx *store.Tx, ws sheaf.WorkspaceID, i sheaf.Invitation, user sheaf.User) error {
-	if err := tx.DeleteInvitation(ws, i.ID); err != nil {
+func (a *App) acceptInvitation(tx *store.Tx, ws sheaf.WorkspaceID, i sheaf.Invitation, user sheaf.User, b Browser) error {
+	if _, err := tx.DeleteInvitation(ws, i.ID); err != nil {
 		return err
 	}
 	if err := tx.InsertMember(sheaf.Membership{Workspace: sheaf.Workspace{ID: ws}, User: user, Role: i.Role, Since: a.now(), RestrictedTo: i.RestrictedTo}); err != nil {
 		return err
 	}
-	return tx.AddMemberEvent(ws, sheaf.MemberEvent{Kind: sheaf.MemberJoined, User: user.ID, By: &user.ID, Role: i.Role, At: a.now()})
+	if err := tx.AddMemberEvent(ws, sheaf.MemberEvent{Kind: sheaf.MemberJoined, User: user.ID, By: &user.ID, Role: i.Role, At: a.now()}); err != nil {
+		return err
+	}
+	return a.auditIn(tx, ws, b.actor(user.ID), sheaf.ActionMemberJoined, string(user.ID), nil, memberFacts(i.Role, i.RestrictedTo))
 }

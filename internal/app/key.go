@@ -131,6 +131,7 @@ func (w *work) makeKey(user sheaf.UserID, in NewKey) (sheaf.NewKey, error) {
 	hash, _ := sheaf.HashKey(secret)
 	k := sheaf.Key{ID: sheaf.KeyID(w.app.newID()), Name: in.Name, Prefix: sheaf.KeyHint(secret), Scopes: in.Scopes,
 		UserID: user, ExpiresAt: in.ExpiresAt, CreatedAt: w.now, Number: w.nextNumber(), OfWorkspace: in.OfWorkspace, RestrictedTo: to}
+	w.audit(sheaf.ActionKeyCreated, string(k.ID), nil, keyFacts(k))
 	return sheaf.NewKey{Key: k, Secret: &secret}, w.InsertKey(w.ws.ID, k, hash)
 }
 
@@ -184,7 +185,9 @@ func (a *App) RotateKey(ctx context.Context, c Caller, id sheaf.KeyID, grace tim
 		if err := checkRotation(c, k); err != nil {
 			return sheaf.NewKey{}, err
 		}
-		return w.app.rotateKey(w.Tx, w.ws.ID, k, grace, w.now)
+		out, err := w.app.rotateKey(w.Tx, w.ws.ID, k, grace, w.now)
+		w.audit(sheaf.ActionKeyRotated, string(k.ID), nil, rotationFacts(k.Name, out.OldUntil))
+		return out, err
 	})
 }
 
@@ -229,9 +232,14 @@ func (a *App) rotateKey(tx *store.Tx, ws sheaf.WorkspaceID, k sheaf.Key, grace t
 func (a *App) RevokeKey(ctx context.Context, c Caller, id sheaf.KeyID) error {
 	c.deletes = true
 	return do(ctx, a, c, scope(sheaf.KeysWrite), nil, func(w *work) error {
+		k, err := w.Key(w.ws.ID, id)
+		if err != nil {
+			return err
+		}
 		if err := w.RevokeKey(w.ws.ID, id, w.now); err != nil {
 			return err
 		}
+		w.audit(sheaf.ActionKeyRevoked, string(id), keyFacts(k), nil)
 		return w.endRestrictions()
 	})
 }

@@ -50,7 +50,14 @@ func (o Operator) DeleteWorkspace(ctx context.Context, id sheaf.WorkspaceID, aft
 			return LeavingWorkspace{ws}, deletedAgain(ws, now, after)
 		}
 		ws.DeletedAt, ws.EndsAt = now, now.Add(after).Truncate(time.Millisecond)
-		return LeavingWorkspace{ws}, tx.DeleteWorkspace(ws, ws.DeletedAt, ws.EndsAt)
+		if err := tx.DeleteWorkspace(ws, ws.DeletedAt, ws.EndsAt); err != nil {
+			return LeavingWorkspace{}, err
+		}
+		facts := sheaf.RecordFunc(func(o *sheaf.Object) {
+			workspaceFacts(ws.Name, ws.Plan).Fields(o)
+			o.Time("ends_at", ws.EndsAt)
+		})
+		return LeavingWorkspace{ws}, o.app.auditIn(tx, id, anOperator, sheaf.ActionWorkspaceDeleted, string(id), nil, facts)
 	})
 	return out, forOperator(err, "workspace", string(id), "sheaf workspace list shows all workspaces")
 }
@@ -80,7 +87,10 @@ func (o Operator) UndeleteWorkspace(ctx context.Context, id sheaf.WorkspaceID) (
 		}
 		ws.DeletedAt, ws.EndsAt = time.Time{}, time.Time{}
 		out.Workspace = ws
-		return out, tx.UndeleteWorkspace(ws, o.app.now())
+		if err := tx.UndeleteWorkspace(ws, o.app.now()); err != nil {
+			return out, err
+		}
+		return out, o.app.auditIn(tx, id, anOperator, sheaf.ActionWorkspaceUndeleted, string(id), nil, workspaceFacts(ws.Name, ws.Plan))
 	})
 	return out, forOperator(err, "workspace", string(id), "it never existed, or its data was removed; sheaf workspace list shows all workspaces")
 }
@@ -134,7 +144,14 @@ func (o Operator) RemoveWorkspace(ctx context.Context, id sheaf.WorkspaceID, now
 		return err
 	}
 	failpoint.Pass(failpoint.Leaving)
-	_, err = o.leaving(ctx, id, func(tx *store.Tx, _ sheaf.Workspace) (bool, error) { return false, tx.EndRemoval(id, o.app.now()) })
+	_, err = o.leaving(ctx, id, func(tx *store.Tx, ws sheaf.Workspace) (bool, error) {
+		if err := tx.EndRemoval(id, o.app.now()); err != nil {
+			return false, err
+		}
+		l, _ := o.app.auditLine(sheaf.Actor{}, sheaf.ActionWorkspaceRemoved, string(id), workspaceFacts(ws.Name, ws.Plan), nil)
+		l.Workspace = id
+		return false, tx.InsertInstanceAudit(l)
+	})
 	return err
 }
 

@@ -64,6 +64,7 @@ func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.
 		if err := w.noteRole(u, role, now); err != nil {
 			return err
 		}
+		w.audit(sheaf.ActionMemberRoleChanged, string(u), namedFacts("role", string(now)), namedFacts("role", string(role)))
 		return w.endBeyond(u, role)
 	})
 }
@@ -89,6 +90,7 @@ func (a *App) Restrict(ctx context.Context, c Caller, u sheaf.UserID, restrictTo
 		if err := w.RestrictMember(w.ws.ID, u, to); err != nil {
 			return err
 		}
+		w.audit(sheaf.ActionMemberRestrictionChanged, string(u), memberFacts(role, before), memberFacts(role, to))
 		if to == nil {
 			return w.endRestrictions()
 		}
@@ -102,12 +104,16 @@ func (w *work) endBeyond(u sheaf.UserID, role sheaf.Role) error {
 	if role == sheaf.Owner {
 		return nil
 	}
-	if err := w.DeleteInvitationsBy(w.ws.ID, u); err != nil || role == sheaf.Admin {
+	invitations, err := w.DeleteInvitationsBy(w.ws.ID, u)
+	w.auditWithdrawn(invitations)
+	if err != nil || role == sheaf.Admin {
 		return err
 	}
-	if err := w.RevokeKeysOf(w.ws.ID, u, w.now); err != nil {
+	keys, err := w.RevokeKeysOf(w.ws.ID, u, w.now)
+	if err != nil {
 		return err
 	}
+	w.auditRevoked(keys)
 	return w.endRestrictions()
 }
 
@@ -150,6 +156,7 @@ func (a *App) RenameWorkspace(ctx context.Context, c Caller, name string, was sh
 		if err := seen(was, w.ws.Name); err != nil {
 			return err
 		}
+		w.audit(sheaf.ActionWorkspaceRenamed, string(w.ws.ID), namedFacts("name", w.ws.Name), namedFacts("name", name))
 		return w.RenameWorkspace(w.ws.ID, name)
 	})
 }
@@ -161,8 +168,14 @@ func (a *App) ChangePlan(ctx context.Context, c Caller, p sheaf.Plan, was sheaf.
 		if err := seen(was, w.ws.Plan); err != nil {
 			return err
 		}
-		return w.SetPlan(w.ws.ID, p)
+		return w.setPlan(p)
 	})
+}
+
+// setPlan changes the workspace's plan.
+func (w *work) setPlan(p sheaf.Plan) error {
+	w.audit(sheaf.ActionWorkspacePlanChanged, string(w.ws.ID), namedFacts("plan", string(w.ws.Plan)), namedFacts("plan", string(p)))
+	return w.SetPlan(w.ws.ID, p)
 }
 
 // FixedPlans reports whether only the operator changes plans.

@@ -28,8 +28,10 @@ func (w *work) noteLeaving(u sheaf.UserID) error {
 		return err
 	}
 	if u == w.caller.User {
+		w.audit(sheaf.ActionMemberLeft, string(u), namedFacts("role", string(was)), nil)
 		return w.noteMember(sheaf.MemberLeft, u, was, was)
 	}
+	w.audit(sheaf.ActionMemberRemoved, string(u), namedFacts("role", string(was)), nil)
 	return w.noteMember(sheaf.MemberRemoved, u, was, was)
 }
 

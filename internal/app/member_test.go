@@ -106,7 +106,7 @@ func TestRoles_GovernTheConsole(t *testing.T) {
 		if _, err := a.CreateProject(t.Context(), admin, name); err != nil {
 			t.Errorf("an admin changes: %v", err)
 		}
-		k, err := a.CreateKey(t.Context(), admin, NewKey{Name: "k", Scopes: sheaf.AllScopes})
+		k, err := a.CreateKey(t.Context(), admin, NewKey{Name: "k", Scopes: sheaf.Admin.Scopes()})
 		if err != nil {
 			t.Fatalf("an admin makes a key: %v", err)
 		}
@@ -390,7 +390,7 @@ func TestKey_OfTheWorkspaceOutlivesItsMaker(t *testing.T) {
 		bob := invited(t, a, owner, "bob@example.com", sheaf.Admin)
 		key := func(ofWorkspace bool) string {
 			t.Helper()
-			k, err := a.CreateKey(t.Context(), bob, NewKey{Name: "k", Scopes: sheaf.AllScopes, OfWorkspace: ofWorkspace})
+			k, err := a.CreateKey(t.Context(), bob, NewKey{Name: "k", Scopes: sheaf.Admin.Scopes(), OfWorkspace: ofWorkspace})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -91,7 +91,11 @@ func (a *App) insertWorkspace(tx *store.Tx, in NewWorkspace, owner sheaf.User) (
 	if err := tx.InsertWorkspace(ws); err != nil {
 		return OwnedWorkspace{}, err
 	}
-	return OwnedWorkspace{Workspace: ws, Owner: owner.ID}, tx.InsertMember(sheaf.Membership{Workspace: ws, User: owner, Role: sheaf.Owner, Since: ws.CreatedAt})
+	err := tx.InsertMember(sheaf.Membership{Workspace: ws, User: owner, Role: sheaf.Owner, Since: ws.CreatedAt})
+	if err == nil {
+		err = a.auditIn(tx, ws.ID, anOperator, sheaf.ActionWorkspaceCreated, string(ws.ID), nil, workspaceFacts(ws.Name, ws.Plan))
+	}
+	return OwnedWorkspace{Workspace: ws, Owner: owner.ID}, err
 }
 
 // ownerFor returns the user with that e-mail, or creates one.
@@ -111,7 +115,7 @@ func (a *App) ownerFor(tx *store.Tx, email string) (u sheaf.User, known bool, er
 // include are kept, but using them is refused.
 func (o Operator) SetPlan(ctx context.Context, id sheaf.WorkspaceID, p sheaf.Plan) (OwnedWorkspace, error) {
 	out, err := operate(ctx, o, id, func(w *work) (OwnedWorkspace, error) {
-		if err := w.SetPlan(id, p); err != nil {
+		if err := w.setPlan(p); err != nil {
 			return OwnedWorkspace{}, err
 		}
 		ws := w.ws

@@ -96,7 +96,10 @@ func (o Operator) RevokeKey(ctx context.Context, id sheaf.KeyID) (key sheaf.Key,
 	err = o.onKey(ctx, id, func(tx *store.Tx, ws sheaf.WorkspaceID, k sheaf.Key, now time.Time) error {
 		k.RevokedAt = &now
 		key = k
-		return tx.RevokeKey(ws, id, now)
+		if err := tx.RevokeKey(ws, id, now); err != nil {
+			return err
+		}
+		return o.app.auditIn(tx, ws, anOperator, sheaf.ActionKeyRevoked, string(id), keyFacts(k), nil)
 	})
 	return key, err
 }
@@ -108,8 +111,10 @@ func (o Operator) RotateKey(ctx context.Context, id sheaf.KeyID, grace time.Dura
 		return key, sheaf.Invalidf("the grace must be 0 to %d hours, in whole seconds", sheaf.MaxKeyGrace/time.Hour)
 	}
 	err = o.onKey(ctx, id, func(tx *store.Tx, ws sheaf.WorkspaceID, k sheaf.Key, now time.Time) (err error) {
-		key, err = o.app.rotateKey(tx, ws, k, grace, now)
-		return err
+		if key, err = o.app.rotateKey(tx, ws, k, grace, now); err != nil {
+			return err
+		}
+		return o.app.auditIn(tx, ws, anOperator, sheaf.ActionKeyRotated, string(id), nil, rotationFacts(k.Name, key.OldUntil))
 	})
 	return key, err
 }

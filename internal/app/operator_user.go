@@ -41,7 +41,10 @@ func (o Operator) SetPassword(ctx context.Context, email, password string) (shea
 		if err := tx.DeleteSessions(u.ID); err != nil {
 			return err
 		}
-		return tx.UpdateUser(u)
+		if err := tx.UpdateUser(u); err != nil {
+			return err
+		}
+		return o.app.auditInstance(tx, anOperator, sheaf.ActionPasswordSet, u.ID, nil)
 	})
 	return user, forOperator(err, "user", email, "make one with sheaf workspace create --owner-email")
 }
@@ -60,7 +63,10 @@ func (o Operator) ResetFactors(ctx context.Context, email string) (u sheaf.User,
 		if had, err = tx.DeleteFactor(u.ID); err != nil || !had {
 			return err
 		}
-		return tx.DeleteSessions(u.ID)
+		if err := tx.DeleteSessions(u.ID); err != nil {
+			return err
+		}
+		return o.app.auditInstance(tx, anOperator, sheaf.ActionFactorReset, u.ID, nil)
 	})
 	return u, had, forOperator(err, "user", email, "sheaf user list shows all users")
 }
@@ -96,6 +102,9 @@ func (e *Erased) Fields(o *sheaf.Object) {
 // of a workspace.
 func (o Operator) EraseUser(ctx context.Context, email string) (Erased, error) {
 	var out Erased
+	if err := o.eraseAudit(ctx, email); err != nil {
+		return out, err
+	}
 	err := o.app.writeUnasked(ctx, func(tx *store.Tx) error {
 		out = Erased{}
 		u, err := tx.UserByEmail(email)
@@ -110,14 +119,21 @@ func (o Operator) EraseUser(ctx context.Context, email string) (Erased, error) {
 			}
 		}
 		now := o.app.now()
-		if out.Invitations, err = o.leaveAll(tx, u.ID, memberships, email, now); err != nil {
+		l := leaver{app: o.app, tx: tx, user: u.ID, now: now}
+		if out.Invitations, err = l.leaveAll(memberships, email); err != nil {
 			return err
 		}
 		if !known {
 			if out.Invitations == 0 {
 				return sheaf.Missing("user")
 			}
-			return forgetBrakes(tx, emailBrake(email))
+			if err := forgetBrakes(tx, emailBrake(email)); err != nil {
+				return err
+			}
+			if err := l.audit(); err != nil {
+				return err
+			}
+			return tx.EraseAuditEmail(email)
 		}
 		// The user is locked after the workspaces, as when a person joins one.
 		if u, err = tx.LockUser(u.ID); err != nil {
@@ -135,15 +151,69 @@ func (o Operator) EraseUser(ctx context.Context, email string) (Erased, error) {
 		}
 		out.User = u
 		out.Email, out.Name, out.PasswordHash, out.ErasedAt = nil, sheaf.ErasedUser, "", &now
-		return tx.EraseUser(u, now)
+		if err := tx.EraseUser(u, now); err != nil {
+			return err
+		}
+		if err := l.audit(); err != nil {
+			return err
+		}
+		if err := o.app.auditInstance(tx, anOperator, sheaf.ActionUserErased, u.ID, nil); err != nil {
+			return err
+		}
+		if _, err := tx.EraseAuditOf(u.ID, erasedAtOnce); err != nil {
+			return err
+		}
+		return tx.EraseAuditEmail(email)
 	})
 	return out, forOperator(err, "user", email, "no user and no invitation has this e-mail; sheaf user list shows all users")
+}
+
+// erasedAtOnce bounds the audit lines that one transaction changes.
+const erasedAtOnce = 500
+
+// eraseAudit deletes the addresses from the audit lines of the user with that e-mail, in transactions that
+// others need not wait for. The transaction that erases the user deletes those that were added meanwhile.
+func (o Operator) eraseAudit(ctx context.Context, email string) error {
+	for n := int64(erasedAtOnce); n == erasedAtOnce; {
+		err := o.app.writeUnasked(ctx, func(tx *store.Tx) error {
+			u, err := tx.UserByEmail(email)
+			if sheaf.KindOf(err) == sheaf.NotFound {
+				n = 0
+				return nil
+			}
+			if err == nil {
+				n, err = tx.EraseAuditOf(u.ID, erasedAtOnce)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaver ends the memberships of a user who is erased.
+type leaver struct {
+	app  *App
+	tx   *store.Tx
+	user sheaf.UserID
+	now  time.Time
+	done []done
+}
+
+// done is an audit line of a workspace. The lines are written last, because they lock the number of the
+// instance's log, and every transaction locks workspaces and users before it.
+type done struct {
+	ws   sheaf.WorkspaceID
+	line sheaf.AuditLine
 }
 
 // leaveAll ends the memberships, and deletes the invitations to the e-mail in every workspace, with the
 // restrictions that only they had. It locks the workspaces in the order of their ids, as all transactions do,
 // and returns the number of deleted invitations.
-func (o Operator) leaveAll(tx *store.Tx, u sheaf.UserID, memberships []sheaf.Membership, email string, now time.Time) (deleted int64, err error) {
+func (l *leaver) leaveAll(memberships []sheaf.Membership, email string) (deleted int64, err error) {
+	tx := l.tx
 	ids, err := tx.InvitedTo(email)
 	if err != nil {
 		return 0, err
@@ -155,7 +225,7 @@ func (o Operator) leaveAll(tx *store.Tx, u sheaf.UserID, memberships []sheaf.Mem
 	slices.Sort(ids)
 	for _, id := range slices.Compact(ids) {
 		if in[id] {
-			if err := leave(tx, id, u, now); err != nil {
+			if err := l.leave(id); err != nil {
 				return 0, err
 			}
 		} else if _, err := tx.LockWorkspace(id); err != nil {
@@ -165,8 +235,11 @@ func (o Operator) leaveAll(tx *store.Tx, u sheaf.UserID, memberships []sheaf.Mem
 		if err != nil {
 			return 0, err
 		}
-		deleted += n
-		if err := tx.EndIdleRestrictions(id, now); err != nil {
+		deleted += int64(len(n))
+		for _, i := range n {
+			l.note(id, sheaf.ActionInvitationWithdrawn, string(i.ID), memberFacts(i.Role, i.RestrictedTo))
+		}
+		if err := tx.EndIdleRestrictions(id, l.now); err != nil {
 			return 0, err
 		}
 	}
@@ -175,7 +248,8 @@ func (o Operator) leaveAll(tx *store.Tx, u sheaf.UserID, memberships []sheaf.Mem
 
 // leave ends a membership and revokes the keys of the user in the workspace, which it locks. The caller
 // ends restrictions that nothing uses any more. leave returns Conflict if the workspace would have no owner.
-func leave(tx *store.Tx, id sheaf.WorkspaceID, u sheaf.UserID, now time.Time) error {
+func (l *leaver) leave(id sheaf.WorkspaceID) error {
+	tx, u, now := l.tx, l.user, l.now
 	ws, err := tx.LockWorkspace(id)
 	if err != nil {
 		return err
@@ -201,7 +275,28 @@ func leave(tx *store.Tx, id sheaf.WorkspaceID, u sheaf.UserID, now time.Time) er
 	if err := tx.AddMemberEvent(id, sheaf.MemberEvent{Kind: sheaf.MemberRemoved, User: u, Role: role, Was: role, At: now}); err != nil {
 		return err
 	}
-	return tx.RevokeKeysOf(id, u, now)
+	l.note(id, sheaf.ActionMemberRemoved, string(u), namedFacts("role", string(role)))
+	keys, err := tx.RevokeKeysOf(id, u, now)
+	for _, k := range keys {
+		l.note(id, sheaf.ActionKeyRevoked, string(k.ID), keyFacts(k))
+	}
+	return err
+}
+
+// note keeps the audit line of something that ended in a workspace.
+func (l *leaver) note(ws sheaf.WorkspaceID, action sheaf.AuditAction, target string, before sheaf.Record) {
+	line, _ := l.app.auditLine(anOperator, action, target, before, nil)
+	l.done = append(l.done, done{ws, line})
+}
+
+// audit writes the audit lines.
+func (l *leaver) audit() error {
+	for _, d := range l.done {
+		if err := l.tx.InsertAudit(d.ws, d.line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // forgetBrakes deletes the counts of failed sign-ins under these names, with the addresses from which

@@ -465,6 +465,7 @@ func (a *App) UpdateRelease(ctx context.Context, c Caller, id sheaf.ReleaseID, i
 		}
 		r.Revision++
 		w.changes()
+		w.audit(sheaf.ActionReleaseNotesChanged, string(id), nil, namedFacts("name", r.Name))
 		return r, w.UpdateRelease(w.ws.ID, r)
 	})
 }

@@ -106,6 +106,7 @@ func (w *work) setReview(before, p sheaf.Project) error {
 		w.ws.Reviewed++
 	}
 	w.reviewEnds(before)
+	w.audit(sheaf.ActionProjectReviewChanged, string(p.ID), reviewFacts(before), reviewFacts(p))
 	return nil
 }
 

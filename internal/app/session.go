@@ -31,6 +31,7 @@ type SignIn struct {
 	Email, Password string
 	Address         string // address of the client; failures are counted under it
 	Agent           string // User-Agent header of the client
+	RequestID       string // for the audit log
 	Device          string // NewSession.Device of an earlier session in this browser; may be empty
 }
 
@@ -63,7 +64,7 @@ func (a *App) SignIn(ctx context.Context, in SignIn, old string) (NewSession, er
 		if err := samePassword(tx, user); err != nil {
 			return err
 		}
-		s, err = a.enter(tx, user, Browser{in.Address, in.Agent}, old)
+		s, err = a.enter(tx, user, Browser{in.Address, in.Agent, in.RequestID}, old)
 		return err
 	})
 	return s, err
@@ -97,9 +98,28 @@ func (a *App) checkSignIn(ctx context.Context, in SignIn) (sheaf.User, error) {
 		return user, err
 	}
 	if device, ok := a.knownDevice(user, in.Device); ok {
-		return user, a.checkPasswordOf(ctx, user, in.Password, brakesOf(device), a.lines.known, string(user.ID))
+		err = a.checkPasswordOf(ctx, user, in.Password, brakesOf(device), a.lines.known, string(user.ID))
+	} else {
+		err = a.checkPasswordOf(ctx, user, in.Password, brakesFor(user.ID, in), a.lines.strangers, in.Address)
 	}
-	return user, a.checkPasswordOf(ctx, user, in.Password, brakesFor(user.ID, in), a.lines.strangers, in.Address)
+	return user, a.countWrong(ctx, user.ID, in.Address, err)
+}
+
+// countWrong counts a failed sign-in in the instance's audit log if err says that the password was wrong. It
+// returns err.
+func (a *App) countWrong(ctx context.Context, u sheaf.UserID, address string, err error) error {
+	if err != errSignIn {
+		return err
+	}
+	failed := a.writeUnasked(ctx, func(tx *store.Tx) error { return a.insertFailure(tx, sheaf.ActionSignInFailed, u, address) })
+	return firstError(failed, err)
+}
+
+// checkPasswordAgain returns Unauthorized unless the password is that of the person who is signed in.
+// Failures of others do not count.
+func (a *App) checkPasswordAgain(ctx context.Context, s Session, password string) error {
+	err := a.checkPasswordOf(ctx, s.User, password, brakesOf(s.token), a.lines.known, string(s.User.ID))
+	return a.countWrong(ctx, s.User.ID, s.actor().Address, err)
 }
 
 // checkPasswordOf returns Unauthorized unless the password is the user's. The attempt must pass the
@@ -129,6 +149,8 @@ func clipPassword(s string) string { return s[:min(len(s), MaxPassword+1)] }
 type Browser struct {
 	Address string // of the client
 	Agent   string // its User-Agent header
+	// RequestID is that of the request, for the audit log.
+	RequestID string
 }
 
 // openSession creates a session for the user.
@@ -143,7 +165,11 @@ func (a *App) openSession(tx *store.Tx, u sheaf.User, in Browser) (NewSession, e
 	}
 	now := a.now()
 	s := store.Session{Hash: tokenHash(token), User: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(sessionLives), Address: in.Address, Agent: cleanAgent(in.Agent)}
-	return NewSession{Token: token, ExpiresAt: s.ExpiresAt, Device: device, DeviceExpiresAt: until}, tx.InsertSession(s)
+	if err := tx.InsertSession(s); err != nil {
+		return NewSession{}, err
+	}
+	out := NewSession{Token: token, ExpiresAt: s.ExpiresAt, Device: device, DeviceExpiresAt: until}
+	return out, a.auditInstance(tx, in.actor(u.ID), sheaf.ActionSessionStarted, u.ID, nil)
 }
 
 // mostAgent bounds the stored bytes of a User-Agent header.
@@ -164,7 +190,14 @@ type Session struct {
 	User        sheaf.User
 	Memberships []sheaf.Membership
 	Leaving     []sheaf.Membership // in workspaces that the operator has deleted, until all data is removed
-	token       string             // the session's token
+	// Origin is where the request comes from; nil: unknown.
+	Origin Origin
+	token  string // the session's token
+}
+
+// actor returns the person as the audit log names them.
+func (s Session) actor() sheaf.Actor {
+	return Caller{User: s.User.ID, Role: sheaf.Member, Origin: s.Origin}.actor()
 }
 
 // Session returns the current session of a browser's token, or Unauthorized.
@@ -325,17 +358,28 @@ func (s Session) Caller(ws sheaf.WorkspaceID) (Caller, sheaf.Membership, error) 
 		return Caller{}, sheaf.Membership{}, sheaf.Missing("workspace")
 	}
 	m := s.Memberships[i]
-	return Caller{Workspace: ws, User: s.User.ID, Role: m.Role, Within: m.RestrictedTo, Plan: m.Workspace.Plan}, m, nil
+	return Caller{Workspace: ws, User: s.User.ID, Role: m.Role, Within: m.RestrictedTo, Plan: m.Workspace.Plan, Origin: s.Origin}, m, nil
 }
 
 // SignOut ends the session with that token, if there is one.
-func (a *App) SignOut(ctx context.Context, token string) error {
-	return a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.DeleteSession(tokenHash(token)) })
+func (a *App) SignOut(ctx context.Context, token string, b Browser) error {
+	return a.writeUnasked(ctx, func(tx *store.Tx) error {
+		u, found, err := tx.DeleteSession(tokenHash(token))
+		if err != nil || !found {
+			return err
+		}
+		return a.auditInstance(tx, b.actor(u), sheaf.ActionSessionEnded, u, nil)
+	})
 }
 
 // SignOutEverywhere ends every session of the person, including this one.
 func (a *App) SignOutEverywhere(ctx context.Context, s Session) error {
-	return a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.DeleteSessions(s.User.ID) })
+	return a.writeUnasked(ctx, func(tx *store.Tx) error {
+		if err := tx.DeleteSessions(s.User.ID); err != nil {
+			return err
+		}
+		return a.auditInstance(tx, s.actor(), sheaf.ActionSessionsEnded, s.User.ID, nil)
+	})
 }
 
 // SignedIn is a session as its person sees it.
@@ -358,7 +402,7 @@ func (a *App) SignedIn(ctx context.Context, s Session) ([]SignedIn, error) {
 	out := make([]SignedIn, len(stored))
 	present := tokenHash(s.token)
 	for i, x := range stored {
-		out[i] = SignedIn{ID: hex.EncodeToString(x.Hash), CreatedAt: x.CreatedAt, SeenAt: x.SeenAt, Browser: Browser{x.Address, x.Agent}, Present: bytes.Equal(x.Hash, present)}
+		out[i] = SignedIn{ID: hex.EncodeToString(x.Hash), CreatedAt: x.CreatedAt, SeenAt: x.SeenAt, Browser: Browser{Address: x.Address, Agent: x.Agent}, Present: bytes.Equal(x.Hash, present)}
 	}
 	return out, err
 }
@@ -370,7 +414,13 @@ func (a *App) EndSession(ctx context.Context, s Session, id string) error {
 	if err != nil {
 		return sheaf.Missing("session")
 	}
-	return a.writeUnasked(ctx, func(tx *store.Tx) error { return tx.DeleteSessionOf(s.User.ID, hash) })
+	return a.writeUnasked(ctx, func(tx *store.Tx) error {
+		ended, err := tx.DeleteSessionOf(s.User.ID, hash)
+		if err != nil || !ended {
+			return err
+		}
+		return a.auditInstance(tx, s.actor(), sheaf.ActionSessionEnded, s.User.ID, nil)
+	})
 }
 
 // ChangePassword sets a new password, ends every session of the person and returns a new one. It
@@ -381,7 +431,7 @@ func (a *App) ChangePassword(ctx context.Context, s Session, current, password s
 		return NewSession{}, err
 	}
 	user := s.User
-	if err := a.checkPasswordOf(ctx, user, current, brakesOf(s.token), a.lines.known, string(user.ID)); err != nil {
+	if err := a.checkPasswordAgain(ctx, s, current); err != nil {
 		return NewSession{}, err
 	}
 	hash, err := a.hashInLine(ctx, password, a.lines.known, string(user.ID))
@@ -402,6 +452,9 @@ func (a *App) ChangePassword(ctx context.Context, s Session, current, password s
 			return err
 		}
 		if err := tx.DeleteSessions(user.ID); err != nil {
+			return err
+		}
+		if err := a.auditInstance(tx, in.actor(user.ID), sheaf.ActionPasswordChanged, user.ID, nil); err != nil {
 			return err
 		}
 		out, err = a.openSession(tx, user, in)

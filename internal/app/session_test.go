@@ -177,7 +177,7 @@ func TestSession_EndsByItselfAndByWish(t *testing.T) {
 
 		one, _ := signIn(t, a, in)
 		two, s := signIn(t, a, in)
-		if err := a.SignOut(t.Context(), one.Token); err != nil || open(one) || !open(two) {
+		if err := a.SignOut(t.Context(), one.Token, Browser{}); err != nil || open(one) || !open(two) {
 			t.Errorf("sign out: %v", err)
 		}
 		if err := a.SignOutEverywhere(t.Context(), s); err != nil || open(two) {

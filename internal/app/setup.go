@@ -103,8 +103,10 @@ func (o Operator) SetupLink(ctx context.Context) (SetupLink, error) {
 		if err := tx.UseSetupLinks(); err != nil {
 			return err
 		}
-		link, err = o.app.insertSetupLink(tx)
-		return err
+		if link, err = o.app.insertSetupLink(tx); err != nil {
+			return err
+		}
+		return o.app.auditInstance(tx, anOperator, sheaf.ActionSetupLinkCreated, "", nil)
 	})
 	return link, err
 }
@@ -120,7 +122,10 @@ func (a *App) CheckSetupLink(ctx context.Context, token string) error {
 }
 
 // SetUp is what the first owner sends to complete the set-up.
-type SetUp struct{ Name, Email, Password string }
+type SetUp struct {
+	Name, Email, Password string
+	Browser               Browser
+}
 
 // CompleteSetup uses up the link: it sets the first owner's name, e-mail and password, and ends
 // every other link. It returns NotFound if the link was used or has expired, and Invalid for a bad
@@ -151,7 +156,10 @@ func (a *App) useSetupLink(ctx context.Context, token string, in SetUp, hash str
 			return err
 		}
 		u.Name, u.Email, u.PasswordHash = in.Name, &in.Email, hash
-		return tx.UpdateUser(u)
+		if err := tx.UpdateUser(u); err != nil {
+			return err
+		}
+		return a.auditInstance(tx, in.Browser.actor(u.ID), sheaf.ActionSetupCompleted, u.ID, nil)
 	})
 	if errors.Is(err, store.ErrDuplicate) {
 		err = sheaf.InvalidField("e-mail", "e-mail: another user has this address: choose another")

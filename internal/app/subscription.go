@@ -84,6 +84,7 @@ func (w *work) addSubscription(in sheaf.SubscriptionChange) (sheaf.NewSubscripti
 	w.countFilter(nil, s.Filter)
 	sealed := store.Sealed{Secret: w.app.webhooks.Box.Secret(string(s.ID), secret), Headers: w.sealHeaders(s.ID, in.Headers.Value)}
 	w.ws.Subscriptions++
+	w.audit(sheaf.ActionWebhookCreated, string(s.ID), nil, webhookFacts(s))
 	return sheaf.NewSubscription{Subscription: s, Secret: &secret}, w.InsertSubscription(w.ws.ID, s, sealed)
 }
 
@@ -187,6 +188,7 @@ func (w *work) changeSubscription(before sheaf.Subscription, in sheaf.Subscripti
 	if err := w.UpdateSubscription(w.ws.ID, s); err != nil {
 		return s, err
 	}
+	w.auditWebhook(before, s)
 	return w.Subscription(w.ws.ID, s.ID)
 }
 
@@ -281,6 +283,7 @@ func (a *App) DeleteSubscription(ctx context.Context, c Caller, id sheaf.Subscri
 			return err
 		}
 		w.ws.Subscriptions--
+		w.audit(sheaf.ActionWebhookDeleted, string(id), webhookFacts(s), nil)
 		w.countFilter(s.Filter, nil)
 		if err := w.DeleteSubscription(w.ws.ID, id, w.now); err != nil {
 			return err
@@ -310,6 +313,7 @@ func (a *App) RotateSecret(ctx context.Context, c Caller, id sheaf.SubscriptionI
 		}
 		s.Revision++
 		s.UpdatedAt = w.after(s.UpdatedAt)
+		w.audit(sheaf.ActionWebhookSecretRotated, string(id), nil, rotationFacts(s.Name, sealed.OldSecretUntil))
 		if err := w.UpdateSubscription(w.ws.ID, s); err != nil {
 			return sheaf.NewSubscription{}, err
 		}

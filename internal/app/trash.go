@@ -16,6 +16,7 @@ func (o Operator) PurgeTrash(ctx context.Context, ws sheaf.WorkspaceID, end stor
 		if w.caller.User, err = w.OwnerOf(ws); err != nil {
 			return 0, err
 		}
+		w.unattended = true
 		room := int64(most) // how many shares may still be deleted
 		done, err = w.DeleteTrash(&w.ws, end, most, func(id sheaf.DocumentID) (later bool, err error) {
 			ended, err := w.unshare(sheaf.ShareOfDocument, string(id), room)

@@ -37,11 +37,14 @@ func (*Replay) Error() string { return "the request was answered before" }
 type work struct {
 	*store.Tx
 	app    *App
-	caller Caller          // an operator has neither a key nor a role
-	now    time.Time       // the same for the whole transaction
-	ws     sheaf.Workspace // with the counters as they will be stored
-	before sheaf.Workspace // as it was read
-	events []sheaf.Event   // emitted and not yet written
+	caller Caller            // an operator has neither a key nor a role
+	now    time.Time         // the same for the whole transaction
+	ws     sheaf.Workspace   // with the counters as they will be stored
+	before sheaf.Workspace   // as it was read
+	events []sheaf.Event     // emitted and not yet written
+	lines  []sheaf.AuditLine // of the audit log, not yet written
+	// unattended means that the server does it by itself, and no operator.
+	unattended bool
 
 	light bool // writeWhole runs it, and repeats it among the heavy writes if it returns errHeavy
 
@@ -118,12 +121,15 @@ func (w *work) once() Request {
 	return r
 }
 
-// finish writes the events, the counters and the answer.
+// finish writes the events, the audit lines, the counters and the answer.
 func (w *work) finish(out any) error {
 	if err := firstError(w.misplaced, w.unreviewed.fault); err != nil {
 		return err
 	}
 	if err := w.AppendEvents(&w.ws, w.events); err != nil {
+		return err
+	}
+	if err := w.writeAudit(); err != nil {
 		return err
 	}
 	if once := w.caller.Once; once != nil {
@@ -150,6 +156,7 @@ func (w *work) emit(t sheaf.EventType, id string, payload sheaf.Record) {
 	}
 	w.place(payload)
 	w.review(payload)
+	w.auditEvent(t, id, payload)
 }
 
 // emitRaw is emit for an encoded payload, in the name of any user.

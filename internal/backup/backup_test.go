@@ -41,9 +41,14 @@ func fill(t *testing.T, s *store.Store) {
 		_, kept := tx.KeepSetting(store.KeyCheckSetting, "proof")
 		w := w
 		w.Subscriptions = 1
+		invite := func(i sheaf.Invitation) error {
+			_, err := tx.InsertInvitation(w.ID, i, []byte{7})
+			return err
+		}
+		line := sheaf.AuditLine{ID: sheaf.AuditID(id()), At: now, Action: sheaf.ActionKeyCreated, Actor: sheaf.Actor{Operator: true}, Target: "k", After: []byte(`{"name":"k"}`)}
 		return errors.Join(kept, tx.InsertWorkspace(w), tx.InsertUser(u), tx.InsertMember(sheaf.Membership{Workspace: w, User: u, Role: sheaf.Owner, Since: w.CreatedAt}),
 			tx.InsertSetupLink([]byte{0, 1, 255}, now, now.Add(time.Hour)),
-			tx.InsertInvitation(w.ID, sheaf.Invitation{ID: sheaf.InvitationID(id()), Email: "a@example.com", Role: sheaf.Editor, InvitedBy: u.ID, CreatedAt: now, ExpiresAt: now, RestrictedTo: to}, []byte{7}),
+			invite(sheaf.Invitation{ID: sheaf.InvitationID(id()), Email: "a@example.com", Role: sheaf.Editor, InvitedBy: u.ID, CreatedAt: now, ExpiresAt: now, RestrictedTo: to}), tx.InsertAudit(w.ID, line),
 			tx.InsertUser(restricted), tx.InsertMember(sheaf.Membership{Workspace: w, User: restricted, Role: sheaf.Editor, Since: w.CreatedAt, RestrictedTo: to}), tx.InsertRestriction(w.ID, *to),
 			tx.InsertKey(w.ID, sheaf.Key{ID: sheaf.KeyID(id()), Name: "k", UserID: u.ID, Scopes: sheaf.AllScopes, CreatedAt: now}, hash),
 			tx.InsertFolder(w.ID, top), tx.InsertFolder(w.ID, low), tx.InsertProject(w.ID, p), tx.InsertDocument(w.ID, d, sheaf.Author{User: u.ID}), addText(tx, w.ID, d),

@@ -181,6 +181,7 @@ func TestLoad_FlagOverEnvironmentOverFileOverDefault(t *testing.T) {
 		"quota":                   {"pro=1,business=1", "pro=2KB,business=2MB", "pro=3GB,business=3TB"},
 		"version-retention":       {"1h", "2h", "3h"},
 		"proposal-retention":      {"1h", "2h", "3h"},
+		"audit-retention":         {"1h", "2h", "3h"},
 		"webhook-retry-delays":    {"1s,1s,1s", "2s,2s,2s", "3s,3s,3s"},
 		"webhook-timeout":         {"1s", "2s", "3s"},
 		"webhook-allow-cidr":      {"10.0.0.0/8", "10.2.0.0/16", "10.3.0.0/16,10.4.0.0/16"},

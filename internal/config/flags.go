@@ -61,6 +61,7 @@ type Serve struct {
 	TrashRetention        *string  `name:"trash-retention" placeholder:"720h" help:"How long deleted documents can be restored, at least 1s; 0 means for ever."`
 	VersionRetention      *string  `name:"version-retention" placeholder:"2160h" help:"How long versions of a document beyond its newest 100 are kept, at least 1s."`
 	ProposalRetention     *string  `name:"proposal-retention" placeholder:"8760h" help:"How long decided proposals are kept, at least 1s."`
+	AuditRetention        *string  `name:"audit-retention" placeholder:"8760h" help:"How long the lines of the audit logs are kept, at least 1s."`
 	DoctorEvery           *string  `name:"doctor-every" placeholder:"off" help:"Check the stored data at the start and then this often, at least 1s; metrics show the results."`
 	MetricsAddr           *string  `name:"metrics-addr" placeholder:"off" help:"Serve Prometheus metrics on this address."`
 	TLSCert               *string  `name:"tls-cert" placeholder:"FILE" example:"" help:"Serve HTTPS with this certificate chain, in PEM."`

@@ -70,6 +70,7 @@ func TestValues_RightAndWrong(t *testing.T) {
 		"retention":          {[]string{"1s", "87600h", "30d"}, []string{"", "0", "999ms", "1w", "d", "-1d", "-1h"}},
 		"trash-retention":    {[]string{"0", "1s", "87600h", "30d"}, []string{"", "999ms", "1w", "d", "-1d", "-1h"}},
 		"version-retention":  {[]string{"1s", "87600h", "30d"}, []string{"", "0", "999ms", "1w", "d", "-1d", "-1h"}},
+		"audit-retention":    {[]string{"1s", "87600h", "30d"}, []string{"", "0", "999ms", "1w", "d", "-1d", "-1h"}},
 		"proposal-retention": {[]string{"1s", "87600h", "30d"}, []string{"", "0", "999ms", "1w", "d", "-1d", "-1h"}},
 		"doctor-every":       {[]string{"", "off", "1s", "24h"}, []string{"0", "999ms", "daily", "-1h"}},
 		"webhook-allow-cidr": {[]string{"", "0.0.0.0/0", "::/0", "::1", "10.0.0.1, 10.0.0.2"}, []string{"x", "10.0.0.0/33", "fe80::1%eth0", "10.0.0.0-10.0.0.9"}},

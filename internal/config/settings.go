@@ -46,6 +46,7 @@ type Settings struct {
 	TrashRetention        time.Duration       // at least MinRetention; 0 is for ever
 	VersionRetention      time.Duration       // at least MinRetention
 	ProposalRetention     time.Duration       // at least MinRetention
+	AuditRetention        time.Duration       // at least MinRetention
 	DoctorEvery           time.Duration       // at least MinDoctorEvery; 0: never
 	MetricsAddr           string              // host:port; empty: no metrics
 	TLSCert, TLSKey       string              // both are set and match, or both are empty
@@ -240,6 +241,9 @@ var table = []setting{
 	}},
 	{name: "proposal-retention", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.ProposalRetention, v, durationBetween(MinRetention, 0))
+	}},
+	{name: "audit-retention", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.AuditRetention, v, durationBetween(MinRetention, 0))
 	}},
 	{name: "doctor-every", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.DoctorEvery, v, offOr(durationBetween(MinDoctorEvery, 0)))

@@ -59,7 +59,7 @@ func (v *visit) goOn(p signInPage, token string) error {
 
 // browser returns what a session keeps of the browser.
 func (v *visit) browser() app.Browser {
-	return app.Browser{Address: v.Address(), Agent: v.r.UserAgent()}
+	return app.Browser{Address: v.Address(), Agent: v.r.UserAgent(), RequestID: v.RequestID()}
 }
 
 // codePage is the data of sign-in-code.html.

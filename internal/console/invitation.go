@@ -42,7 +42,7 @@ func (c *Console) join(v *visit) error {
 		return v.again("invitation", p, errPasswordsDiffer)
 	}
 	s, ws, err := c.app.Join(v.r.Context(),
-		app.Join{Token: v.r.PathValue("token"), Name: p.Name, Password: password, Address: v.Address(), Agent: v.r.UserAgent(), Device: v.device()}, v.token)
+		app.Join{Token: v.r.PathValue("token"), Name: p.Name, Password: password, Address: v.Address(), Agent: v.r.UserAgent(), RequestID: v.RequestID(), Device: v.device()}, v.token)
 	if err != nil {
 		return v.again("invitation", p, err)
 	}

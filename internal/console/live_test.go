@@ -116,7 +116,7 @@ func TestLive_EndsWithTheSession(t *testing.T) {
 		}
 	}
 	left("at first", "member", "owner", "owner elsewhere")
-	w.must(w.a.SignOut(t.Context(), w.owner))
+	w.must(w.a.SignOut(t.Context(), w.owner, app.Browser{}))
 	left("signed out in one browser", "member", "owner elsewhere")
 	w.must(w.a.RemoveMember(t.Context(), w.caller, member.User))
 	left("removed from the workspace", "owner elsewhere")
@@ -133,7 +133,7 @@ func TestLive_SessionsThatEndAreAnnounced(t *testing.T) {
 		}
 	})
 	for name, end := range map[string]func() error{
-		"sign out": func() error { return w.a.SignOut(t.Context(), w.stranger) },
+		"sign out": func() error { return w.a.SignOut(t.Context(), w.stranger, app.Browser{}) },
 		"sign out everywhere": func() error {
 			return w.a.SignOutEverywhere(t.Context(), app.Session{User: sheaf.User{ID: w.caller.User}})
 		},

@@ -224,6 +224,7 @@ func (c *Console) allRoutes() []route {
 
 		get("/w/{workspace}/activity", needs(sheaf.EventsRead), c.activity),
 		get("/w/{workspace}/events/{id}", needs(sheaf.EventsRead), c.event),
+		get("/w/{workspace}/audit", needs(sheaf.AuditRead), c.audit),
 
 		get("/w/{workspace}/members", read, c.members),
 		get("/w/{workspace}/members/invite", owners, c.inviteForm),

@@ -44,7 +44,7 @@ func (c *Console) signInForm(v *visit) error {
 // signIn answers POST /sign-in: it signs a person in, or leads to the second factor.
 func (c *Console) signIn(v *visit) error {
 	p := v.signInPage()
-	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: v.r.PostForm.Get("password"), Address: v.Address(), Agent: v.r.UserAgent(), Device: v.device()}, v.token)
+	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: v.r.PostForm.Get("password"), Address: v.Address(), Agent: v.r.UserAgent(), RequestID: v.RequestID(), Device: v.device()}, v.token)
 	if err != nil {
 		if sheaf.KindOf(err) == sheaf.Unauthorized || sheaf.KindOf(err) == sheaf.RateLimited {
 			c.Log.Info("signing in failed", "address", v.Address())
@@ -56,7 +56,7 @@ func (c *Console) signIn(v *visit) error {
 
 // signOut answers POST /sign-out: it signs out in this browser.
 func (c *Console) signOut(v *visit) error {
-	if err := c.app.SignOut(v.r.Context(), v.token); err != nil {
+	if err := c.app.SignOut(v.r.Context(), v.token, v.browser()); err != nil {
 		return err
 	}
 	v.clearSession()

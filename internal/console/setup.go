@@ -26,11 +26,11 @@ func (c *Console) completeSetup(v *visit) error {
 	if !v.typedTwice() {
 		return v.again("setup", p, errPasswordsDiffer)
 	}
-	if err := c.app.CompleteSetup(v.r.Context(), v.r.PathValue("token"), app.SetUp{Name: p.Name, Email: p.Email, Password: password}); err != nil {
+	if err := c.app.CompleteSetup(v.r.Context(), v.r.PathValue("token"), app.SetUp{Name: p.Name, Email: p.Email, Password: password, Browser: v.browser()}); err != nil {
 		return v.refuseSetup(p, err)
 	}
 	c.Log.Info("set-up was completed")
-	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: password, Address: v.Address(), Agent: v.r.UserAgent()}, v.token)
+	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: password, Address: v.Address(), Agent: v.r.UserAgent(), RequestID: v.RequestID()}, v.token)
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ func (v *visit) identify() (err error) {
 		v.token = cookie.Value
 	}
 	v.session, err = v.console.app.Session(v.r.Context(), v.token)
+	v.session.Origin = v.Exchange
 	v.in = err == nil
 	return err
 }

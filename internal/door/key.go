@@ -22,7 +22,7 @@ func (a *Access) authenticate() error {
 		return explainKey(secret, err)
 	}
 	a.Credential = c
-	a.Caller = app.Caller{Workspace: c.Workspace, User: c.Key.UserID, Key: c.Key, Plan: c.Plan}
+	a.Caller = app.Caller{Workspace: c.Workspace, User: c.Key.UserID, Key: c.Key, Plan: c.Plan, Origin: a.Exchange}
 	a.Key = string(c.Key.ID)
 	return a.AdmitWorkspace(string(c.Workspace))
 }

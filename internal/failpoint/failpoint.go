@@ -37,6 +37,6 @@ const (
 // EnvKill names the point and the number of the pass that kills the process, such as "posted:3". With
 // "accepting:1+20" the process is killed later: at the twentieth pass of any point that follows the
 // first pass of "accepting". So a test reaches every moment of a transaction by counting up. With
-// "accepting:1+before-answer" it is killed at the first pass of "before-answer" that follows. It
-// matters only with the tag.
+// "accepting:1+before-answer" it is killed at the first "before-answer" that follows. It matters only
+// with the tag.
 const EnvKill = "FAILPOINT_KILL"

@@ -66,6 +66,9 @@ func (x *Exchange) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
+// RequestID is the id of the request in the access log.
+func (x *Exchange) RequestID() string { return x.ID }
+
 // Unwrap lets http.ResponseController reach the connection.
 func (x *Exchange) Unwrap() http.ResponseWriter { return x.w }
 

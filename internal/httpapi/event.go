@@ -16,21 +16,21 @@ func (s *Server) listEvents(x *exchange) (answer, error) {
 	}
 	page, err := s.App.Events(x.Request.Context(), x.Caller, f)
 	a := pageOf(page)
-	if f.After != "" {
-		a.page.continueAfter(page)
+	if n := len(page.Items); f.After != "" && n > 0 {
+		a.page.continueAfter(page.Desc, string(page.Items[n-1].ID))
+	} else if f.After != "" {
+		a.page.more = false
 	}
 	return a, err
 }
 
 // continueAfter makes the link to the next page use after instead of an offset, because the two exclude each
-// other. A page in descending order gets no link: its last event is the oldest, and after it come the events
+// other. A page in descending order gets no link: its last item is the oldest, and after it come the items
 // that the page has already.
-func (l *pageLinks) continueAfter(p sheaf.Page[sheaf.Event]) {
-	if p.Desc || len(p.Items) == 0 {
-		l.more = false
-		return
+func (l *pageLinks) continueAfter(desc bool, last string) {
+	if l.more = l.more && !desc; l.more {
+		l.after = last
 	}
-	l.after = string(p.Items[len(p.Items)-1].ID)
 }
 
 // eventFilter reads the filters that the list and the stream of events share.
@@ -43,12 +43,8 @@ func (x *exchange) eventFilter() (f sheaf.EventFilter, err error) {
 			return f, sheaf.InvalidField("type", "type %q is not an event type: choose from %s", sheaf.Clip(string(f.Type)), sheaf.EventNames(sheaf.EventType.Known))
 		}
 	}
-	if x.query.Has("resource_id") {
-		id, ok := sheaf.ParseUUID(x.query.Text("resource_id"))
-		if !ok {
-			return f, sheaf.InvalidField("resource_id", "resource_id must be a UUID")
-		}
-		f.Resource = id
+	if f.Resource, err = idIn[string](x, "resource_id"); err != nil {
+		return f, err
 	}
 	if f.Since, err = x.since("since"); err != nil {
 		return f, err

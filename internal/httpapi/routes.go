@@ -189,6 +189,8 @@ func (s *Server) allRoutes() []route {
 		on(get, "/api/v1/events/{id}", needs(sheaf.EventsRead), s.getEvent),
 		on(get, "/api/v1/events/{id}/deliveries", needs(sheaf.EventsRead, sheaf.WebhooksRead), s.listFates),
 
+		on(get, "/api/v1/audit", needs(sheaf.AuditRead), s.listAudit),
+
 		on(get, "/api/webhooks/subscriptions", hooksRead, lists(s.App.Subscriptions)),
 		on(post, "/api/webhooks/subscriptions", hooksWrite, creates(subscriptionChange, s.App.CreateSubscription, createdSubscription)),
 		on(get, "/api/webhooks/subscriptions/{id}", hooksRead, shows(s.App.Subscription, shownSubscription)),

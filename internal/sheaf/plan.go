@@ -69,6 +69,14 @@ func (p Plan) AllowShares() error {
 	return PlanRequiredf("sharing needs the Pro or Business plan, this workspace is on %s: upgrade it to make or change shares; those that it has stay", p)
 }
 
+// AllowAudit returns PLAN_REQUIRED unless the plan includes reading the audit log. It is written on every plan.
+func (p Plan) AllowAudit() error {
+	if p == Business {
+		return nil
+	}
+	return PlanRequiredf("the audit log needs the Business plan, this workspace is on %s: upgrade it to read the log, which is kept on every plan", p)
+}
+
 // MaxProposals returns how many open proposals a workspace may have.
 func (p Plan) MaxProposals() int {
 	switch p {

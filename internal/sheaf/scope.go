@@ -35,12 +35,14 @@ const (
 	EventsWrite      Scope = "events:write"
 	KeysRead         Scope = "keys:read"
 	KeysWrite        Scope = "keys:write"
+	// AuditRead reads the audit log: who did what to the workspace.
+	AuditRead Scope = "audit:read"
 )
 
 // AllScopes are the scopes in the order in which they are shown.
 var AllScopes = Scopes{ProjectsRead, ProjectsWrite, ProjectsAdmin, DocumentsRead, DocumentsWrite,
 	MediaRead, MediaWrite, SharesRead, SharesWrite, ProposalsRead, ProposalsWrite, ProposalsApprove, ReleasesRead, ReleasesWrite,
-	BrandingsRead, BrandingsWrite, WebhooksRead, WebhooksWrite, EventsRead, EventsWrite, KeysRead, KeysWrite}
+	BrandingsRead, BrandingsWrite, WebhooksRead, WebhooksWrite, EventsRead, EventsWrite, KeysRead, KeysWrite, AuditRead}
 
 // Scopes is a set of scopes, each once.
 type Scopes []Scope
@@ -97,7 +99,7 @@ var roles = []struct {
 	{Member, Scopes{ProjectsRead, DocumentsRead, MediaRead, SharesRead, ProposalsRead, ProposalsWrite, ReleasesRead, BrandingsRead, WebhooksRead, EventsRead, KeysRead}},
 	{Editor, Scopes{ProjectsWrite, DocumentsWrite, MediaWrite, SharesWrite, ProposalsApprove, ReleasesWrite, BrandingsWrite}},
 	{Admin, Scopes{ProjectsAdmin, WebhooksWrite, EventsWrite, KeysWrite}},
-	{Owner, nil},
+	{Owner, Scopes{AuditRead}},
 }
 
 // scopesOf has all scopes of each role, in the order in which scopes are shown.

@@ -17,7 +17,7 @@ import (
 // the counts for charts are not: a restored copy starts without them.
 var BackupTables = []string{"settings", "counters", "workspaces", "removed_workspaces", "users", "factors", "recovery_codes", "members", "member_events", "setup_links", "api_keys", "folders", "brandings",
 	"projects", "documents", "texts", "versions", "shares", "proposals", "proposal_targets", "proposal_texts", "proposal_comments", "releases", "release_documents", "release_texts", "release_media", "media", "uploads", "events", "reported_events", "restrictions", "restricted_events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "lanes", "deliveries", "attempts",
-	"leases", "notices", "invitations"}
+	"leases", "notices", "invitations", "audit", "instance_audit"}
 
 // KeyCheckSetting is the setting that identifies the database's master key.
 const KeyCheckSetting = "master_key_check"

@@ -43,7 +43,7 @@ func (a *asked) open(t *testing.T) *store.Store {
 
 // tenantTables are the tables whose rows belong to a workspace; they are compared with the migrated
 // schema. All other tables are in sharedTables.
-var tenantTables = []string{"api_keys", "attempts", "brandings", "deleted_subscriptions", "deliveries", "documents", "events", "folders",
+var tenantTables = []string{"api_keys", "attempts", "audit", "brandings", "deleted_subscriptions", "deliveries", "documents", "events", "folders",
 	"idempotency_keys", "invitations", "lanes", "leases", "media", "member_events", "members", "minutes", "notices", "projects", "proposal_comments", "proposal_targets", "proposal_texts", "proposals", "release_documents", "release_media", "release_texts", "releases", "reported_events", "restricted_events", "restrictions", "shares", "subscriptions",
 	"texts", "uploads", "versions", "workspaces"}
 
@@ -55,6 +55,7 @@ var sharedTables = map[string]string{
 	"recovery_codes":     "a person's",
 	"pending_sign_ins":   "a person's",
 	"settings":           "of the installation",
+	"instance_audit":     "of the installation",
 	"counters":           "they give the small numbers of workspaces and subscriptions",
 	"schema_compat":      "of the installation",
 	"goose_db_version":   "of the installation",
@@ -89,6 +90,9 @@ var spanning = map[string][]string{
 		"FROM idempotency_keys WHERE created_at < ",
 		"DELETE FROM minutes WHERE (ws, minute) IN",
 		"DELETE FROM member_events WHERE (ws, number) IN",
+		"DELETE FROM audit WHERE (ws, number) IN",
+		"UPDATE audit SET address = '' WHERE (ws, number) IN",
+		"UPDATE audit SET email = NULL WHERE email",
 		"DELETE FROM api_keys WHERE id IN",
 		"UPDATE api_keys SET old_hash = NULL, old_until = NULL WHERE id IN",
 		"DELETE FROM invitations WHERE hash IN",

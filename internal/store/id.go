@@ -66,6 +66,8 @@ func (r *Reader) bound(args []any) (err error) {
 			args[i] = idBytes(string(a))
 		case sheaf.DeliveryID:
 			args[i] = idBytes(string(a))
+		case sheaf.AuditID:
+			args[i] = idBytes(string(a))
 		case sheaf.InvitationID:
 			args[i] = idBytes(string(a))
 		case sheaf.EventID:
@@ -174,7 +176,8 @@ VALUES ($1, 1)
 ON CONFLICT (name) DO UPDATE SET last = counters.last + 1
 RETURNING last`
 
-// nextNumber returns a number that was never used before. counter is "workspace" or "subscription".
+// nextNumber returns a number that was never used before. counter is "workspace", "subscription" or
+// "instance_audit".
 func (tx *Tx) nextNumber(counter string) (int64, error) {
 	n, _, err := one(&tx.Reader, countOn, (*row).Int, counter)
 	return n, err

@@ -20,17 +20,18 @@ INSERT INTO invitations (ws, id, hash, email, email_folded, role, invited_by, cr
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
 // InsertInvitation stores an invitation with the hash of its link. It replaces an older one to the
-// same e-mail.
-func (tx *Tx) InsertInvitation(ws sheaf.WorkspaceID, i sheaf.Invitation, hash []byte) error {
-	if err := tx.exec(`DELETE FROM invitations WHERE ws = $1 AND email_folded = $2`, ws, Fold(i.Email)); err != nil {
-		return err
+// same e-mail, and returns it.
+func (tx *Tx) InsertInvitation(ws sheaf.WorkspaceID, i sheaf.Invitation, hash []byte) (replaced []sheaf.Invitation, err error) {
+	replaced, err = all(&tx.Reader, `DELETE FROM invitations WHERE ws = $1 AND email_folded = $2 RETURNING `+invitationColumns, scanInvitation, ws, Fold(i.Email))
+	if err != nil {
+		return nil, err
 	}
-	err := tx.exec(insertInvitation, ws, i.ID, hash, i.Email, Fold(i.Email), i.Role, i.InvitedBy, i.CreatedAt, i.ExpiresAt,
+	err = tx.exec(insertInvitation, ws, i.ID, hash, i.Email, Fold(i.Email), i.Role, i.InvitedBy, i.CreatedAt, i.ExpiresAt,
 		restrictionNumber(i.RestrictedTo), i.RestrictedTo.String())
 	if err != nil {
-		return fmt.Errorf("insert invitation %s: %w", i.ID, err)
+		return nil, fmt.Errorf("insert invitation %s: %w", i.ID, err)
 	}
-	return nil
+	return replaced, nil
 }
 
 const selectInvitations = `
@@ -73,11 +74,22 @@ func (r *Reader) Invitation(hash []byte, now time.Time) (ws sheaf.WorkspaceID, i
 
 const deleteInvitation = `
 DELETE FROM invitations
-WHERE ws = $1 AND id = $2`
+WHERE ws = $1 AND id = $2
+RETURNING ` + invitationColumns
 
-// DeleteInvitation deletes an invitation that was accepted or withdrawn, or returns NotFound.
-func (tx *Tx) DeleteInvitation(ws sheaf.WorkspaceID, id sheaf.InvitationID) error {
-	return tx.mustChange("invitation", deleteInvitation, ws, id)
+// DeleteInvitation deletes an invitation that was accepted or withdrawn, and returns it, or NotFound.
+func (tx *Tx) DeleteInvitation(ws sheaf.WorkspaceID, id sheaf.InvitationID) (sheaf.Invitation, error) {
+	return mustFind(&tx.Reader, "invitation", deleteInvitation, scanInvitation, ws, id)
+}
+
+const deleteInvitationsBy = `
+DELETE FROM invitations
+WHERE ws = $1 AND invited_by = $2
+RETURNING ` + invitationColumns
+
+// DeleteInvitationsBy deletes the invitations that a member has sent, and returns them.
+func (tx *Tx) DeleteInvitationsBy(ws sheaf.WorkspaceID, u sheaf.UserID) ([]sheaf.Invitation, error) {
+	return all(&tx.Reader, deleteInvitationsBy, scanInvitation, ws, u)
 }
 
 const invitedTo = `
@@ -90,14 +102,14 @@ func (r *Reader) InvitedTo(email string) ([]sheaf.WorkspaceID, error) {
 	return all(r, invitedTo, readID[sheaf.WorkspaceID], Fold(email))
 }
 
-// EraseInvitations deletes the workspace's invitations to the e-mail, so that no byte of it stays, and
-// returns their number.
-func (tx *Tx) EraseInvitations(ws sheaf.WorkspaceID, email string) (int64, error) {
-	tx.note.erased = true
-	return tx.changed(`DELETE FROM invitations WHERE ws = $1 AND email_folded = $2`, ws, Fold(email))
-}
+const eraseInvitations = `
+DELETE FROM invitations
+WHERE ws = $1 AND email_folded = $2
+RETURNING ` + invitationColumns
 
-// DeleteInvitationsBy deletes the invitations that a member has sent.
-func (tx *Tx) DeleteInvitationsBy(ws sheaf.WorkspaceID, u sheaf.UserID) error {
-	return tx.exec(`DELETE FROM invitations WHERE ws = $1 AND invited_by = $2`, ws, u)
+// EraseInvitations deletes the workspace's invitations to the e-mail, so that no byte of it stays, and
+// returns them.
+func (tx *Tx) EraseInvitations(ws sheaf.WorkspaceID, email string) ([]sheaf.Invitation, error) {
+	tx.note.erased = true
+	return all(&tx.Reader, eraseInvitations, scanInvitation, ws, Fold(email))
 }

@@ -258,16 +258,26 @@ func (tx *Tx) ForgetOldKeys(before time.Time, most int) (int64, error) {
 	return tx.changed(forgetOldKeys, before, most)
 }
 
+const liveKeysOf = `
+SELECT ` + keyColumns + `
+FROM api_keys
+WHERE ws = $1 AND user_id = $2 AND owner = 'user' AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)
+ORDER BY number`
+
 const revokeKeysOf = `
 UPDATE api_keys
 SET revoked_at = $3
 WHERE ws = $1 AND user_id = $2 AND owner = 'user' AND revoked_at IS NULL`
 
 // RevokeKeysOf revokes every key of a user in the workspace, except those that belong to the
-// workspace.
-func (tx *Tx) RevokeKeysOf(ws sheaf.WorkspaceID, u sheaf.UserID, now time.Time) error {
+// workspace. It returns those that were live.
+func (tx *Tx) RevokeKeysOf(ws sheaf.WorkspaceID, u sheaf.UserID, now time.Time) ([]sheaf.Key, error) {
 	tx.note.Credentials = true
-	return tx.exec(revokeKeysOf, ws, u, now)
+	live, err := all(&tx.Reader, liveKeysOf, scanKey, ws, u, now)
+	if err != nil {
+		return nil, err
+	}
+	return live, tx.exec(revokeKeysOf, ws, u, now)
 }
 
 // KeyByID returns a key and its workspace, or NotFound. It is for the operator, who does not name

@@ -78,7 +78,7 @@ var leavingTables = []leavingTable{
 	{name: "reported_events", key: "number"}, {name: "restricted_events", key: "restriction, number"}, {name: "restrictions", key: "number"}, {name: "events", key: "number"}, {name: "shares", key: "id"}, {name: "invitations", key: "id"}, {name: "api_keys", key: "id"},
 	{name: "proposal_comments", key: "proposal_id, number"}, {name: "proposal_texts", key: "proposal_id, hash", most: 8},
 	{name: "proposal_targets", key: "number, resource_id"}, {name: "proposals", key: "id"}, {name: "release_documents", key: "release, document_id"}, {name: "release_texts", key: "hash", most: 8}, {name: "release_media", key: "release, medium_id"}, {name: "releases", key: "id"},
-	{name: "brandings", key: "id"}, {name: "uploads", key: "id"}, {name: "media", key: "id"}, documentsLeave, {name: "projects", key: "id"}, {name: "folders", key: "id"}, {name: "member_events", key: "number"}, {name: "members", key: "user_id"},
+	{name: "brandings", key: "id"}, {name: "uploads", key: "id"}, {name: "media", key: "id"}, documentsLeave, {name: "projects", key: "id"}, {name: "folders", key: "id"}, {name: "member_events", key: "number"}, {name: "members", key: "user_id"}, {name: "audit", key: "number"},
 }
 
 var documentsLeave = leavingTable{name: "documents"}

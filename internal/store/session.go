@@ -108,16 +108,17 @@ func (tx *Tx) TouchSessions(hashes [][]byte, now time.Time) error {
 	return tx.run(touchSessions, rows, nothing)
 }
 
-// DeleteSession signs the session out.
-func (tx *Tx) DeleteSession(hash []byte) error {
+// DeleteSession signs the session out, and returns its user. found is false if there is no such session.
+func (tx *Tx) DeleteSession(hash []byte) (u sheaf.UserID, found bool, err error) {
 	tx.note.Sessions = true
-	return tx.exec(`DELETE FROM sessions WHERE hash = $1`, hash)
+	return one(&tx.Reader, `DELETE FROM sessions WHERE hash = $1 RETURNING user_id`, readID[sheaf.UserID], hash)
 }
 
-// DeleteSessionOf signs the user out of one session, if it is the user's.
-func (tx *Tx) DeleteSessionOf(u sheaf.UserID, hash []byte) error {
+// DeleteSessionOf signs the user out of one session, and reports whether it is one of the user's.
+func (tx *Tx) DeleteSessionOf(u sheaf.UserID, hash []byte) (bool, error) {
 	tx.note.Sessions = true
-	return tx.exec(`DELETE FROM sessions WHERE user_id = $1 AND hash = $2`, u, hash)
+	n, err := tx.changed(`DELETE FROM sessions WHERE user_id = $1 AND hash = $2`, u, hash)
+	return n > 0, err
 }
 
 // DeleteSessions signs the user out of all sessions, and ends the sign-ins that wait for the second factor.

@@ -122,7 +122,7 @@ func (s *Sweeper) clockBehind(trusted time.Time, v view) store.SweepClock {
 // doubts reports whether the clock is not trusted for something that would be missed.
 func (s *Sweeper) doubts(v view) bool {
 	return !v.believed(shortest) || !v.believed(s.Retention) || s.TrashRetention > 0 && !v.believed(s.TrashRetention) ||
-		s.VersionRetention > 0 && !v.believed(s.VersionRetention) || s.ProposalRetention > 0 && !v.believed(s.ProposalRetention)
+		s.VersionRetention > 0 && !v.believed(s.VersionRetention) || s.ProposalRetention > 0 && !v.believed(s.ProposalRetention) || s.AuditRetention > 0 && !v.believed(s.AuditRetention)
 }
 
 // firstTrusted returns the time to trust in a store that has none yet: that of its newest event or,
@@ -163,7 +163,7 @@ func (s *Sweeper) logClock(v view) {
 	case doubtful && (!c.doubtful || c.at-c.warned >= warnEvery):
 		c.warned = c.at
 		s.Log.Warn("did not remove what is old: the clock is further ahead than the server has run; correct it, or confirm it with sheaf confirm-clock",
-			"clock", v.now.UTC(), "ahead", v.ahead.Round(time.Second), "believed_after", (slack(max(s.Retention, s.TrashRetention, s.VersionRetention, s.ProposalRetention, shortest)) - v.ran).Round(time.Second))
+			"clock", v.now.UTC(), "ahead", v.ahead.Round(time.Second), "believed_after", (slack(max(s.Retention, s.TrashRetention, s.VersionRetention, s.ProposalRetention, s.AuditRetention, shortest)) - v.ran).Round(time.Second))
 	case !doubtful && c.doubtful:
 		s.Log.Info("removes what is old again: the clock is believed", "clock", v.now.UTC())
 	}

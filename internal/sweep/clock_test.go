@@ -29,7 +29,8 @@ func (y *yard) settle() {
 		if err := tx.Remember(w, store.Once{Method: "POST", Path: "/p", Key: "k", BodyHash: []byte("h")}, store.Answer{Status: 201, Body: []byte(`{}`)}, 0, now); err != nil {
 			return err
 		}
-		return tx.InsertInvitation(w.ID, sheaf.Invitation{ID: sheaf.InvitationID(y.id()), Email: "a", Role: sheaf.Member, InvitedBy: y.ws.Owner, CreatedAt: now, ExpiresAt: now.Add(day)}, []byte{1})
+		_, err := tx.InsertInvitation(w.ID, sheaf.Invitation{ID: sheaf.InvitationID(y.id()), Email: "a", Role: sheaf.Member, InvitedBy: y.ws.Owner, CreatedAt: now, ExpiresAt: now.Add(day)}, []byte{1})
+		return err
 	})
 }
 

@@ -72,6 +72,8 @@ type Config struct {
 	VersionRetention time.Duration
 	// ProposalRetention is how long decided proposals are kept. 0: forever.
 	ProposalRetention time.Duration
+	// AuditRetention is how long audit lines are kept. 0: forever.
+	AuditRetention time.Duration
 	// SettleMedia ends uploads and deletions of media that did not complete, at each sweep.
 	// StrayMedia removes bytes that no medium has, once a day. Both use their own clock. nil: there
 	// are no media.
@@ -190,6 +192,12 @@ func (s *Sweeper) rows(ctx context.Context) error {
 		}},
 		{s.Retention, func(tx *store.Tx, now time.Time) (int64, error) {
 			return tx.DeleteMemberEvents(now.Add(-s.Retention), batch)
+		}},
+		{s.AuditRetention, func(tx *store.Tx, now time.Time) (int64, error) {
+			if s.AuditRetention == 0 {
+				return 0, nil
+			}
+			return tx.DeleteAudit(now.Add(-s.AuditRetention), batch)
 		}},
 		{charts, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteMinutes(now.Add(-charts), batch) }},
 	} {

@@ -692,7 +692,7 @@ func TestOnce_RemovesEndedSessionsAndInvitations(t *testing.T) {
 					return err
 				}
 				invitation := sheaf.Invitation{ID: sheaf.InvitationID(y.id()), Email: fmt.Sprint(i), Role: sheaf.Member, InvitedBy: y.ws.Owner, CreatedAt: now, ExpiresAt: now.Add(ends)}
-				if err := tx.InsertInvitation(w.ID, invitation, hash); err != nil {
+				if _, err := tx.InsertInvitation(w.ID, invitation, hash); err != nil {
 					return err
 				}
 			}

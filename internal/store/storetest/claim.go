@@ -44,7 +44,7 @@ func (f *fixture) claimedOf(lanes []store.Lane, budget store.Budget, lease time.
 			return out, err
 		}
 		f.Log("a lane is locked: claim again")
-		time.Sleep(store.LockedRest)
+		<-time.After(store.LockedRest)
 	}
 }
 

@@ -148,7 +148,10 @@ func keyRotation(f *fixture) {
 	f.wantKey("forgotten", k)
 	_, err = f.afresh(second)
 	f.must(err)
-	f.write(func(tx *store.Tx) error { return tx.RevokeKeysOf(f.ws.ID, f.user.ID, f.now()) })
+	f.write(func(tx *store.Tx) error {
+		_, err := tx.RevokeKeysOf(f.ws.ID, f.user.ID, f.now())
+		return err
+	})
 	f.wantKey("the key of the workspace stays", k)
 	same(f, "the live keys", f.liveKeys(f.now()), []sheaf.KeyID{k.ID})
 

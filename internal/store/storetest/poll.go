@@ -100,7 +100,10 @@ func pollMany(f *fixture) {
 	f.write(func(tx *store.Tx) error { return tx.TouchSessions([][]byte{session.Hash}, now) }) // late: it stays
 	session.SeenAt, other.SeenAt = later, later
 	same(f, "after they were used", visits(), map[store.Visit]store.Session{open[0]: session, open[1]: other})
-	f.write(func(tx *store.Tx) error { return tx.DeleteSession(other.Hash) })
+	f.write(func(tx *store.Tx) error {
+		_, _, err := tx.DeleteSession(other.Hash)
+		return err
+	})
 	same(f, "after one ended", visits(), map[store.Visit]store.Session{open[0]: session})
 	to := &sheaf.Restriction{Number: 7, Projects: []sheaf.ProjectID{sheaf.ProjectID(f.id())}}
 	f.write(func(tx *store.Tx) error { return tx.RestrictMember(here.ID, user.ID, to) })

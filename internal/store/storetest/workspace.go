@@ -78,7 +78,10 @@ func members(f *fixture) {
 	f.wantKind(f.store.Write(context.Background(), stranger), sheaf.NotFound)
 	invitation := sheaf.Invitation{ID: sheaf.InvitationID(f.id()), Email: f.id() + "@example.org", Role: sheaf.Editor, InvitedBy: f.user.ID,
 		CreatedAt: f.now(), ExpiresAt: f.now().Add(time.Hour), RestrictedTo: to}
-	f.write(func(tx *store.Tx) error { return tx.InsertInvitation(f.ws.ID, invitation, []byte(invitation.ID)) })
+	f.write(func(tx *store.Tx) error {
+		_, err := tx.InsertInvitation(f.ws.ID, invitation, []byte(invitation.ID))
+		return err
+	})
 	same(f, "invitations", get(f, func(r *store.Reader) ([]sheaf.Invitation, error) { return r.Invitations(f.ws.ID, f.now()) }), []sheaf.Invitation{invitation})
 	owner := get(f, func(r *store.Reader) (sheaf.UserID, error) { return r.OwnerOf(f.ws.ID) })
 	same(f, "owner", owner, f.user.ID)

@@ -35,7 +35,7 @@ CREATE TABLE settings (
   value TEXT NOT NULL
 );
 
--- The last small numbers given: 'workspace' and 'subscription'.
+-- The last small numbers given: 'workspace', 'subscription' and 'instance_audit'.
 CREATE TABLE counters (
   name TEXT PRIMARY KEY,
   last BIGINT NOT NULL
@@ -128,6 +128,57 @@ CREATE TABLE member_events (
   PRIMARY KEY (ws, number)
 );
 CREATE INDEX member_events_by_time ON member_events (at); -- for the sweep
+
+-- Who did what to keys, members, webhooks, shares and settings (sheaf.WorkspaceActions). A line is written
+-- in the transaction of its action, and kept for --audit-retention.
+CREATE TABLE audit (
+  ws INTEGER NOT NULL REFERENCES workspaces (ws),
+  number BIGINT NOT NULL, -- in the order of the transactions
+  id UUID NOT NULL,
+  at BIGINT NOT NULL,
+  action TEXT NOT NULL, -- noun.verb
+  actor_user UUID, -- NULL: no person
+  actor_key UUID, -- NULL: not by a key
+  operator BIGINT NOT NULL, -- 1: on the command line
+  address TEXT NOT NULL, -- of the client. Empty: none, or the person was erased
+  request_id TEXT NOT NULL,
+  target TEXT NOT NULL,
+  email TEXT, -- of an invited person. NULL: none, or the person was erased
+  fields_before TEXT, -- JSON without secrets
+  fields_after TEXT,
+  PRIMARY KEY (ws, number),
+  UNIQUE (ws, id)
+);
+CREATE INDEX audit_by_time ON audit (at); -- for the sweep
+CREATE INDEX audit_by_action ON audit (ws, action, number);
+CREATE INDEX audit_by_target ON audit (ws, target, number);
+CREATE INDEX audit_by_user ON audit (actor_user, ws, number) WHERE actor_user IS NOT NULL; -- also to erase a person
+CREATE INDEX audit_by_key ON audit (ws, actor_key, number) WHERE actor_key IS NOT NULL;
+CREATE INDEX audit_by_email ON audit (email) WHERE email IS NOT NULL; -- to erase a person
+
+-- Sign-ins, second factors, and what operators did (sheaf.InstanceActions). counters numbers the lines.
+CREATE TABLE instance_audit (
+  number BIGINT PRIMARY KEY,
+  id UUID NOT NULL UNIQUE,
+  at BIGINT NOT NULL,
+  action TEXT NOT NULL, -- noun.verb
+  actor_user UUID, -- NULL: no person
+  actor_key UUID, -- NULL: not by a key
+  operator BIGINT NOT NULL, -- 1: on the command line
+  address TEXT NOT NULL, -- of the client. Empty: none, or the person was erased
+  request_id TEXT NOT NULL,
+  target TEXT NOT NULL,
+  email TEXT, -- of an invited person. NULL: none, or the person was erased
+  fields_before TEXT, -- JSON without secrets
+  fields_after TEXT,
+  workspace UUID, -- id of the workspace. NULL: none
+  count BIGINT NOT NULL -- failures in the minute from `at`. 0: the line stands for one action
+);
+CREATE INDEX instance_audit_by_time ON instance_audit (at); -- for the sweep
+CREATE INDEX instance_audit_by_user ON instance_audit (actor_user) WHERE actor_user IS NOT NULL; -- to erase a person
+CREATE INDEX instance_audit_by_target ON instance_audit (target, number);
+CREATE INDEX instance_audit_by_email ON instance_audit (email) WHERE email IS NOT NULL; -- to erase a person
+CREATE UNIQUE INDEX instance_audit_counted ON instance_audit (action, at, target, address) WHERE count > 0;
 
 -- Open invitations. An accepted one is deleted.
 CREATE TABLE invitations (
