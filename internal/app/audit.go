@@ -305,6 +305,20 @@ func namedFacts(name, value string) sheaf.Record {
 	return sheaf.RecordFunc(func(o *sheaf.Object) { o.Text(name, value) })
 }
 
+// auditDefaultBranding adds a line if the workspace's default branding is no longer this one.
+func (w *work) auditDefaultBranding(before sheaf.BrandingID) {
+	facts := func(id sheaf.BrandingID) sheaf.Record {
+		return sheaf.RecordFunc(func(o *sheaf.Object) {
+			if id == "" {
+				o.Null("default_branding")
+				return
+			}
+			o.Text("default_branding", string(id))
+		})
+	}
+	w.audit(sheaf.ActionWorkspaceBrandingChanged, string(w.ws.ID), facts(before), facts(w.ws.DefaultBranding))
+}
+
 func workspaceFacts(name string, p sheaf.Plan) sheaf.Record {
 	return sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Text("name", name)

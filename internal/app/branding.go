@@ -232,11 +232,13 @@ func (a *App) SetDefaultBranding(ctx context.Context, c Caller, id *sheaf.Brandi
 
 // setDefaultBranding stores the default branding.
 func (w *work) setDefaultBranding(id *sheaf.BrandingID) error {
+	before := w.ws.DefaultBranding
 	w.ws.DefaultBranding = ""
 	if id != nil {
 		w.ws.DefaultBranding = *id
 	}
 	w.changes()
+	w.auditDefaultBranding(before)
 	return w.SetDefaultBranding(w.ws.ID, id)
 }
 

@@ -178,7 +178,8 @@ func TestFactor_ACodeWorksOnce(t *testing.T) {
 		if _, err := a.FinishSignIn(t.Context(), pend(t, a, in), p.code(), Browser{}, ""); err != error(errCodeUsed) {
 			t.Errorf("the code that set it up: %v", err)
 		}
-		for what, code := range map[string]string{"a code": p.next(), "a recovery code": strings.ToUpper(codes[3])} {
+		for what, code := range map[string]func() string{"a code": p.next, "a recovery code": func() string { return strings.ToUpper(codes[3]) }} {
+			code := code()
 			var pending []string
 			for range 4 {
 				pending = append(pending, pend(t, a, in))

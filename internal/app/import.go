@@ -277,6 +277,7 @@ func (w *work) saveBrandings(im *importing) error {
 	if w.ws.DefaultBranding == w.before.DefaultBranding {
 		return nil
 	}
+	w.auditDefaultBranding(w.before.DefaultBranding)
 	return w.SetDefaultBranding(w.ws.ID, &w.ws.DefaultBranding)
 }
 
@@ -284,6 +285,7 @@ func (w *work) saveImported(s *sheaf.NewSubscription) error {
 	secret := sheaf.NewSigningSecret(w.app.random)
 	s.Secret = &secret
 	w.countFilter(nil, s.Filter)
+	w.audit(sheaf.ActionWebhookCreated, string(s.ID), nil, webhookFacts(s.Subscription))
 	return w.InsertSubscription(w.ws.ID, s.Subscription, store.Sealed{Secret: w.app.webhooks.Box.Secret(string(s.ID), secret)})
 }
 

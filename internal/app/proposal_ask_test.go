@@ -207,7 +207,10 @@ func TestAsk_IsBounded(t *testing.T) {
 				if err := tx.InsertUser(u); err != nil {
 					return err
 				}
-				return tx.InsertMember(sheaf.Membership{Workspace: sheaf.Workspace{ID: s.owner.Workspace}, User: u, Role: sheaf.Admin, Since: *now})
+				if err := tx.InsertMember(sheaf.Membership{Workspace: sheaf.Workspace{ID: s.owner.Workspace}, User: u, Role: sheaf.Admin, Since: *now}); err != nil {
+					return err
+				}
+				return a.auditIn(tx, s.owner.Workspace, anOperator, sheaf.ActionMemberJoined, string(u.ID), nil, nil)
 			}))
 			last = Caller{User: u.ID}
 			want := sheaf.Kind(0)

@@ -48,6 +48,9 @@ func TestRestriction_Limit(t *testing.T) {
 				if err := tx.InsertKey(ws.ID, k, hash); err != nil {
 					return err
 				}
+				if err := a.auditIn(tx, ws.ID, anOperator, sheaf.ActionKeyCreated, string(k.ID), nil, nil); err != nil {
+					return err
+				}
 				keys = append(keys, k.ID)
 			}
 			return tx.SaveWorkspace(w)

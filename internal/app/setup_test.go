@@ -16,7 +16,7 @@ import (
 func eachEngine(t *testing.T, test func(t *testing.T, a *App, now *time.Time)) {
 	for name, options := range map[string]func(*testing.T) store.Options{
 		"sqlite":   func(t *testing.T) store.Options { return store.Options{Folder: migrated.Folder(t)} },
-		"postgres": func(t *testing.T) store.Options { return store.Options{DatabaseURL: migrated.URL(t)} },
+		"postgres": func(t *testing.T) store.Options { return store.Options{DatabaseURL: migrated.GuardedURL(t)} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

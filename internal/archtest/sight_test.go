@@ -2,11 +2,6 @@ package archtest
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -26,34 +21,17 @@ var seesAll = []exemption{
 // D169: Reader.Unrestricted is the only way around a restriction, and few functions use it.
 func TestSight_IsLeftOnlyWithAReason(t *testing.T) {
 	used := map[string]bool{}
-	err := filepath.WalkDir("../../internal", func(name string, e os.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return err
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, d := range f.Decls {
-			fn, is := d.(*ast.FuncDecl)
-			if !is {
-				continue
-			}
-			ast.Inspect(fn, func(n ast.Node) bool {
-				if s, is := n.(*ast.SelectorExpr); is && s.Sel.Name == "Unrestricted" {
-					used[fn.Name.Name] = true
-					if !exempt(seesAll, fn.Name.Name) {
-						t.Errorf("%s: %s reads past the caller's restriction: use the Reader as it is, or give the reason here", name, fn.Name.Name)
-					}
+	eachFunction(t, "../../internal", func(file string, fn *ast.FuncDecl) {
+		ast.Inspect(fn, func(n ast.Node) bool {
+			if s, is := n.(*ast.SelectorExpr); is && s.Sel.Name == "Unrestricted" {
+				used[fn.Name.Name] = true
+				if !exempt(seesAll, fn.Name.Name) {
+					t.Errorf("%s: %s reads past the caller's restriction: use the Reader as it is, or give the reason here", file, fn.Name.Name)
 				}
-				return true
-			})
-		}
-		return nil
+			}
+			return true
+		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, e := range seesAll {
 		if !used[e.path] {
 			t.Errorf("%s no longer reads past a restriction: take it out of the list", e.path)

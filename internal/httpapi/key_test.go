@@ -34,7 +34,7 @@ func TestKey_Record(t *testing.T) {
 		}
 		own := `{"id":"$first","name":"test","prefix":"$hint","scopes":["projects:read","projects:write","projects:admin","documents:read","documents:write",` +
 			`"media:read","media:write","shares:read","shares:write","proposals:read","proposals:write","proposals:approve","releases:read","releases:write","brandings:read","brandings:write","webhooks:read","webhooks:write",` +
-			`"events:read","events:write","keys:read","keys:write"],"restricted_to":null,"user_id":"$user","owner":"user","expires_at":null,"last_used_at":null,"created_at":"2026-11-15T10:00:00.000Z"}`
+			`"events:read","events:write","keys:read","keys:write","audit:read"],"restricted_to":null,"user_id":"$user","owner":"user","expires_at":null,"last_used_at":null,"created_at":"2026-11-15T10:00:00.000Z"}`
 		list := c.GET(keys).Want(t, 200)
 		wantBody(t, list, `{"data":[`+own+`,`+record+`}],"total":2,"limit":50,"offset":0}`, vars...)
 		wantSame(t, "reversed", c.GET(keys+"?order=desc").IDs(t), []string{id, string(k.ID)})
@@ -290,7 +290,7 @@ func TestKey_ChangedByAnotherProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		other := app.New(app.Config{Store: s, Now: a.Clock.Now, Random: strings.NewReader("")}).Operator()
+		other := app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader}).Operator()
 		within := patience // of a busy machine: see TestSQLite_CommitOfAnotherProcessIsNoticed
 		if a.Options.DatabaseURL != "" {
 			within = 0
@@ -326,7 +326,7 @@ func TestNodes_ShareOneDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	rules := app.New(app.Config{Store: s, Now: a.Clock.Now, Random: strings.NewReader("")})
+	rules := app.New(app.Config{Store: s, Now: a.Clock.Now, Random: rand.Reader})
 	node := a.Serve(rules)
 	ws := a.Workspace(sheaf.Pro)
 	secret, k := ws.NewKey(nil)

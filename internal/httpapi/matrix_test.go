@@ -103,6 +103,7 @@ POST /api/v1/events: events:write
 GET /api/v1/events/stream: events:read
 GET /api/v1/events/{id}: events:read
 GET /api/v1/events/{id}/deliveries: events:read webhooks:read
+GET /api/v1/audit: audit:read
 GET /api/webhooks/subscriptions: webhooks:read
 POST /api/webhooks/subscriptions: webhooks:write
 GET /api/webhooks/subscriptions/{id}: webhooks:read

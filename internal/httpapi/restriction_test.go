@@ -173,6 +173,7 @@ func TestRestriction_OutsideDoesNotExist(t *testing.T) {
 	// another test.
 	without := map[string]string{
 		"POST /api/v1/brandings": "needs brandings:write", "GET /api/v1/brandings": "is seen with brandings:read",
+		"GET /api/v1/audit":   "needs audit:read",
 		"POST /api/v1/events": "needs events:write", "GET /api/v1/events/stream": "TestRestriction_Events",
 		"OPTIONS /api/v1/uploads": "no key", "OPTIONS /api/v1/uploads/{id}": "no key", "POST /api/v1/uploads": "TestRestriction_Files",
 		"GET /api/webhooks/subscriptions": "TestRestriction_Events", "GET /api/v1/api-keys": "needs keys:read", "POST /api/v1/api-keys": "needs keys:write",

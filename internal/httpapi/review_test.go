@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,7 +109,8 @@ func (r *reviewed) join(t *testing.T, a *apitest.API, role sheaf.Role) person {
 	secret, _ := r.NewKey(func(k *sheaf.Key) { k.UserID = p.user })
 	p.Client = r.Client(secret)
 	r.members(t, a, func(tx *store.Tx) error {
-		return tx.InsertMember(sheaf.Membership{Workspace: sheaf.Workspace{ID: r.ID}, User: sheaf.User{ID: p.user}, Role: role, Since: a.Clock.Now()})
+		line := sheaf.AuditLine{ID: sheaf.AuditID(p.user), At: a.Clock.Now(), Action: sheaf.ActionMemberJoined, Target: string(p.user)}
+		return errors.Join(tx.InsertMember(sheaf.Membership{Workspace: sheaf.Workspace{ID: r.ID}, User: sheaf.User{ID: p.user}, Role: role, Since: a.Clock.Now()}), tx.InsertAudit(r.ID, line))
 	})
 	return p
 }

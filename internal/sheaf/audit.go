@@ -37,6 +37,7 @@ const (
 	ActionWorkspaceCreated         AuditAction = "workspace.created"
 	ActionWorkspaceRenamed         AuditAction = "workspace.renamed"
 	ActionWorkspacePlanChanged     AuditAction = "workspace.plan_changed"
+	ActionWorkspaceBrandingChanged AuditAction = "workspace.branding_changed"
 	ActionWorkspaceDeleted         AuditAction = "workspace.deleted"
 	ActionWorkspaceUndeleted       AuditAction = "workspace.undeleted"
 )
@@ -96,6 +97,7 @@ var WorkspaceActions = []ActionText{
 	{ActionWorkspaceCreated, "The workspace was created"},
 	{ActionWorkspaceRenamed, "The workspace got another name"},
 	{ActionWorkspacePlanChanged, "The workspace got another plan"},
+	{ActionWorkspaceBrandingChanged, "The workspace got another default branding"},
 	{ActionWorkspaceDeleted, "The operator deleted the workspace"},
 	{ActionWorkspaceUndeleted, "The operator brought the workspace back"},
 }

@@ -149,7 +149,7 @@ func SQLite(t testing.TB, options ...Option) *API {
 // Postgres starts the API on a PostgreSQL database.
 func Postgres(t testing.TB, options ...Option) *API {
 	t.Helper()
-	return Open(t, store.Options{DatabaseURL: migrated.URL(t)}, options...)
+	return Open(t, store.Options{DatabaseURL: migrated.GuardedURL(t)}, options...)
 }
 
 // Open starts the API on a migrated store.

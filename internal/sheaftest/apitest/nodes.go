@@ -44,7 +44,7 @@ type node struct {
 // Handler, App and Store are those of the first node.
 func Nodes(t testing.TB, options ...Option) *API {
 	t.Helper()
-	return OpenNodes(t, store.Options{DatabaseURL: migrated.URL(t)}, options...)
+	return OpenNodes(t, store.Options{DatabaseURL: migrated.GuardedURL(t)}, options...)
 }
 
 // OpenNodes is Nodes on a migrated PostgreSQL database.

@@ -77,6 +77,10 @@ func (w *Workspace) NewKey(change func(*sheaf.Key)) (secret string, k sheaf.Key)
 		if err := tx.InsertKey(w.ID, k, hash); err != nil {
 			return err
 		}
+		line := sheaf.AuditLine{ID: sheaf.AuditID(sheaf.NewUUID(now, rand.Reader)), At: now, Action: sheaf.ActionKeyCreated, Target: string(k.ID)}
+		if err := tx.InsertAudit(w.ID, line); err != nil {
+			return err
+		}
 		return tx.SaveWorkspace(ws)
 	})
 	if err != nil {

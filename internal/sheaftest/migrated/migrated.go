@@ -4,6 +4,7 @@ package migrated
 
 import (
 	"context"
+	_ "embed"
 	"os"
 	"path/filepath"
 	"sync"
@@ -22,6 +23,23 @@ func URL(t testing.TB) string {
 
 var copies = pgtest.Copies{Prepare: func(url string) error {
 	return store.Migrate(context.Background(), store.Options{DatabaseURL: url})
+}}
+
+// GuardedURL is URL for a database that refuses a change of rights without its audit line, and a line without
+// its change: see guard.sql.
+func GuardedURL(t testing.TB) string {
+	t.Helper()
+	return guarded.URL(t)
+}
+
+//go:embed guard.sql
+var guard string
+
+var guarded = pgtest.Copies{Prepare: func(url string) error {
+	if err := store.Migrate(context.Background(), store.Options{DatabaseURL: url}); err != nil {
+		return err
+	}
+	return pgtest.Execute(url, guard)
 }}
 
 // Folder returns a data folder with an SQLite database.

@@ -88,6 +88,9 @@ func unavailable(t testing.TB, err error) {
 }
 
 // execute runs one statement on a connection of its own.
+// Execute runs statements on a database.
+func Execute(url, statements string) error { return execute(url, statements) }
+
 func execute(server, statement string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()

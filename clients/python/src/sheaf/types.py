@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict, Union
 
+AuditAction = Literal["key.created", "key.rotated", "key.revoked", "member.joined", "member.left", "member.removed", "member.role_changed", "member.restriction_changed", "invitation.created", "invitation.withdrawn", "webhook.created", "webhook.updated", "webhook.secret_rotated", "webhook.deleted", "share.created", "share.updated", "share.password_set", "share.password_removed", "share.deleted", "project.review_changed", "release.created", "release.notes_changed", "release.deleted", "workspace.created", "workspace.renamed", "workspace.plan_changed", "workspace.branding_changed", "workspace.deleted", "workspace.undeleted"]
 BatchAction = Literal["create", "update", "move", "delete", "restore"]
 BatchErrorCode = Literal["VALIDATION_ERROR", "FORBIDDEN", "PLAN_REQUIRED", "QUOTA_REACHED", "SHARE_LIMIT_REACHED", "REVIEW_REQUIRED", "NOT_FOUND", "CONFLICT", "IDEMPOTENCY_CONFLICT", "PRECONDITION_FAILED"]
 BatchResource = Literal["project", "folder", "document", "share"]
@@ -35,7 +36,7 @@ ProposalState = Literal["open", "accepted", "rejected", "withdrawn"]
 ReleaseEventType = Literal["release.created", "release.deleted"]
 ReleaseRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "RELEASE_LIMIT_REACHED", "QUOTA_REACHED"]
 ReportedEventType = Literal["media.uploaded", "generation.started", "generation.completed", "generation.failed", "share.created", "share.updated", "share.deleted"]
-Scope = Literal["projects:read", "projects:write", "projects:admin", "documents:read", "documents:write", "media:read", "media:write", "shares:read", "shares:write", "proposals:read", "proposals:write", "proposals:approve", "releases:read", "releases:write", "brandings:read", "brandings:write", "webhooks:read", "webhooks:write", "events:read", "events:write", "keys:read", "keys:write"]
+Scope = Literal["projects:read", "projects:write", "projects:admin", "documents:read", "documents:write", "media:read", "media:write", "shares:read", "shares:write", "proposals:read", "proposals:write", "proposals:approve", "releases:read", "releases:write", "brandings:read", "brandings:write", "webhooks:read", "webhooks:write", "events:read", "events:write", "keys:read", "keys:write", "audit:read"]
 ShareEventType = Literal["share.created", "share.updated", "share.deleted"]
 ShareRefusedCode = Literal["FORBIDDEN", "PLAN_REQUIRED", "SHARE_LIMIT_REACHED"]
 Shareable = Literal["document", "project", "folder"]
@@ -72,6 +73,35 @@ class Attempt(TypedDict):
     started_at: str
     status_code: int | None
     timings: AttemptTimings
+
+
+class AuditLineActor(TypedDict):
+    """Who did it. If no field is set, the server did it by itself, for example when it emptied the trash."""
+
+    key_id: Any
+    operator: bool
+    user_id: Any
+
+
+class AuditLine(TypedDict):
+    """One line of the audit log. It has no secrets."""
+
+    action: AuditAction
+    actor: AuditLineActor
+    address: str | None
+    after: Any
+    before: Any
+    id: str
+    request_id: str | None
+    target: str | None
+    time: str
+
+
+class AuditPage(TypedDict):
+    data: list[AuditLine]
+    limit: int
+    offset: int
+    total: int
 
 
 class BatchOperation(TypedDict):
