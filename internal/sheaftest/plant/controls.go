@@ -13,7 +13,7 @@ import (
 // Each harness also runs on a program with its control, and proves nothing unless it notices the
 // fault. test/planted has the faults that single tests must notice.
 func Planted() Fault {
-	all := slices.Concat(earlyAnswer, bytesLast, uncounted, oneLine, oneQueue, lazySync, noReserve, staleLog, oneTransaction, unreviewed)
+	all := slices.Concat(earlyAnswer, bytesLast, uncounted, oneLine, oneQueue, lazySync, noReserve, staleLog, oneTransaction, unreviewed, forgottenLine)
 	packages := map[string]bool{}
 	for _, e := range slices.Clone(all) {
 		folder := path.Dir(e.File)
@@ -70,9 +70,15 @@ const (
 	OneTransaction Control = "OneTransaction"
 	// Unreviewed changes documents under review as any others.
 	Unreviewed Control = "Unreviewed"
+	// ForgottenLine writes no audit line of a created share.
+	ForgottenLine Control = "ForgottenLine"
 )
 
 var (
+	forgottenLine = Fault{
+		{File: "internal/app/audit.go", Old: "	for _, l := range w.lines {\n", New: "	for _, l := range w.lines {\n\t\tif planted == \"ForgottenLine\" && l.Action == sheaf.ActionShareCreated {\n\t\t\tcontinue\n\t\t}\n"},
+	}
+
 	earlyAnswer = Fault{
 		{File: "internal/store/engine/sqlite_writer.go", Old: `done: make(chan struct{}, 1)}`, New: `done: make(chan struct{}, 2)}`},
 		{File: "internal/store/engine/sqlite_writer.go",
