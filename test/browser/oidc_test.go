@@ -37,7 +37,10 @@ func TestOIDC_InvitationSignInAndBinding(t *testing.T) {
 
 	grace := newTab(t, s)
 	grace.withoutScripts()
-	heading := func(b *tab, h string) { b.t.Helper(); b.await("document.querySelector('h1')?.innerText === " + quote(h)) }
+	heading := func(b *tab, h string) {
+		b.t.Helper()
+		b.await("document.querySelector('h1')?.innerText === " + quote(h))
+	}
 	grace.open(link)
 	heading(grace, "Join My workspace")
 	grace.click("#provider")
