@@ -442,6 +442,9 @@ func TestOIDC_WhoLeftIsRefused(t *testing.T) {
 		if _, err := a.Operator().EraseUser(t.Context(), grace.Email); err != nil {
 			t.Fatal(err)
 		}
+		if bound, err := readUnasked(t.Context(), a, func(r *store.Reader) (bool, error) { return r.HasIdentity(u.ID, o.at.URL) }); err != nil || bound {
+			t.Errorf("the account at the provider is still bound to the erased user: %v", err)
+		}
 		o.wantRefused(grace, "", OIDCNoMember)
 	})
 }
