@@ -31,12 +31,14 @@ type commands struct {
 		Revoke keyRevoke `cmd:"" help:"Revoke an API key."`
 	} `cmd:"" group:"people" help:"Make, rotate and revoke API keys."`
 	User struct {
-		SetPassword  userSetPassword  `cmd:"" help:"Set a user's password: asked for twice on a terminal, else one line of standard input."`
-		ResetFactors userResetFactors `cmd:"" help:"Remove a user's second factor and recovery codes, and sign the user out everywhere."`
-		Erase        userErase        `cmd:"" help:"Erase the name, the e-mail and the sessions of a user, and end the memberships."`
-		List         userList         `cmd:"" help:"List the users and their workspaces."`
-		Invite       userInvite       `cmd:"" help:"Make a one-time link with which a person joins a workspace."`
-		SetupLink    userSetupLink    `cmd:"" help:"Make a new one-time link to finish the set-up, in place of older ones."`
+		SetPassword    userSetPassword    `cmd:"" help:"Set a user's password: asked for twice on a terminal, else one line of standard input."`
+		ResetFactors   userResetFactors   `cmd:"" help:"Remove a user's second factor and recovery codes, and sign the user out everywhere."`
+		AllowPassword  userAllowPassword  `cmd:"" help:"Let a user sign in with a password although --password-sign-in is off."`
+		ForgetProvider userForgetProvider `cmd:"" help:"Free the account at the sign-in provider that is bound to a user, and sign the user out everywhere."`
+		Erase          userErase          `cmd:"" help:"Erase the name, the e-mail and the sessions of a user, and end the memberships."`
+		List           userList           `cmd:"" help:"List the users and their workspaces."`
+		Invite         userInvite         `cmd:"" help:"Make a one-time link with which a person joins a workspace."`
+		SetupLink      userSetupLink      `cmd:"" help:"Make a new one-time link to finish the set-up, in place of older ones."`
 	} `cmd:"" group:"people" help:"Manage the people who may sign in."`
 	Audit        auditCommand        `cmd:"" group:"people" help:"Print who did what in a workspace, or in the whole instance, as JSON lines."`
 	Migrate      migrateCommand      `cmd:"" group:"data" help:"Migrate the database to this program's schema."`

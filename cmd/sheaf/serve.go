@@ -26,6 +26,7 @@ import (
 	"sheaf.dev/internal/mcp"
 	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/obs"
+	"sheaf.dev/internal/oidc"
 	"sheaf.dev/internal/publish"
 	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/search"
@@ -119,10 +120,17 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
+	provider, err := p.signInProvider(settings, base)
+	if err != nil {
+		return err
+	}
+	if provider != nil {
+		defer provider.Close()
+	}
 	room := watchDisk(ctx, settings, st, log)
 	index.Paused = func() bool { return room.Level() != disk.Roomy }
 	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Media: files, Disk: room, Webhooks: hooks.rules(settings),
-		Address: base, MaxMedium: settings.MediaMax, FixedPlans: settings.PlanChanges == config.PlansByOperator, RequireSecondFactor: settings.RequireSecondFactor, MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
+		Address: base, MaxMedium: settings.MediaMax, FixedPlans: settings.PlanChanges == config.PlansByOperator, RequireSecondFactor: settings.RequireSecondFactor, Provider: provider, PasswordsOff: !settings.PasswordSignIn, MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
 	s, err := p.newServer(settings, st, files, room, index, a, hooks, log, lines, listener)
 	if err != nil {
 		return err
@@ -144,6 +152,19 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	}
 	fmt.Fprintf(p.Stderr, "listening on %s://%s\n", scheme(settings), listener.Addr())
 	return s.serve(ctx, halt)
+}
+
+// signInProvider returns the OpenID Connect provider, or nil. It sends no request.
+func (p *program) signInProvider(s *config.Settings, base string) (*app.SignInProvider, error) {
+	if s.OIDC.Issuer == "" {
+		return nil, nil
+	}
+	roots, err := config.Roots(s.WebhookCAs)
+	if err != nil {
+		return nil, err
+	}
+	return &app.SignInProvider{Name: s.OIDC.Name, TrustEmail: s.OIDC.TrustEmail, Provider: oidc.New(oidc.Config{Issuer: s.OIDC.Issuer, ClientID: s.OIDC.ClientID,
+		ClientSecret: string(s.OIDC.ClientSecret), Redirect: base + console.ProviderCallback, Roots: roots, Now: p.Now})}, nil
 }
 
 // lockData creates the data folder and locks it for this server. With PostgreSQL it holds only a

@@ -211,6 +211,62 @@ func (c *userResetFactors) Run(ctx context.Context, p *program) error {
 	})
 }
 
+// userAllowPassword is sheaf user allow-password.
+type userAllowPassword struct {
+	storeFlags
+	cli.Output
+	Email    string `arg:"" help:"E-mail of the user."`
+	Withdraw bool   `help:"Take it back."`
+}
+
+func (c *userAllowPassword) Run(ctx context.Context, p *program) error {
+	return c.operate(ctx, p, true, func(op app.Operator) error {
+		u, err := op.AllowPassword(ctx, c.Email, !c.Withdraw)
+		if err != nil {
+			return err
+		}
+		return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) {
+			u.Fields(o)
+			o.Bool("has_password", u.PasswordHash != "")
+			o.Bool("password_allowed", u.PasswordAllowed)
+		}), func() string {
+			switch {
+			case c.Withdraw:
+				return fmt.Sprintf("%s may sign in with a password only if the server lets everybody\n", c.Email)
+			case u.PasswordHash == "":
+				return fmt.Sprintf("%s may sign in with a password, but has none yet: set one with sheaf user set-password\n", c.Email)
+			default:
+				return fmt.Sprintf("%s may sign in with a password\n", c.Email)
+			}
+		})
+	})
+}
+
+// userForgetProvider is sheaf user forget-provider.
+type userForgetProvider struct {
+	storeFlags
+	cli.Output
+	Email string `arg:"" help:"E-mail of the user."`
+}
+
+func (c *userForgetProvider) Run(ctx context.Context, p *program) error {
+	return c.operate(ctx, p, true, func(op app.Operator) error {
+		u, had, err := op.ForgetProvider(ctx, c.Email)
+		if err != nil {
+			return err
+		}
+		return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) {
+			u.Fields(o)
+			o.Bool("had_provider", had)
+		}), func() string {
+			if !had {
+				return fmt.Sprintf("no account at a provider is bound to %s: nothing was changed\n", c.Email)
+			}
+			return fmt.Sprintf("the account at the provider is not bound to %s any more, and every browser is signed out\n", c.Email)
+		})
+	})
+}
+
 type userList struct {
 	storeFlags
 	cli.Output
@@ -232,9 +288,9 @@ func (c *userList) Run(ctx context.Context, p *program) error {
 
 // userTable shows users and their workspaces to a person.
 func userTable(all []app.UserIn) string {
-	return cli.Table("ID\tE-MAIL\tPASSWORD\tSECOND FACTOR\tWORKSPACES", func(row func(...any)) {
+	return cli.Table("ID\tE-MAIL\tPASSWORD\tSECOND FACTOR\tPROVIDER\tWORKSPACES", func(row func(...any)) {
 		for _, u := range all {
-			email, password, factor := "-", "none", "none"
+			email, password, factor, provider := "-", "none", "none", "none"
 			switch {
 			case u.Email != nil:
 				email = *u.Email
@@ -247,6 +303,12 @@ func userTable(all []app.UserIn) string {
 			if u.SecondFactor {
 				factor = "set"
 			}
+			if u.PasswordAllowed {
+				password += ", allowed"
+			}
+			if u.Provider {
+				provider = "bound"
+			}
 			var in []string
 			for _, m := range u.Memberships {
 				role := string(m.Role)
@@ -255,7 +317,7 @@ func userTable(all []app.UserIn) string {
 				}
 				in = append(in, fmt.Sprintf("%s (%s)", m.Workspace.Name, role))
 			}
-			row(u.ID, email, password, factor, strings.Join(in, ", "))
+			row(u.ID, email, password, factor, provider, strings.Join(in, ", "))
 		}
 	})
 }

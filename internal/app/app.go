@@ -41,10 +41,13 @@ type App struct {
 	removal    time.Duration // see Config.RemovalWait
 	fixedPlans bool          // see Config.FixedPlans
 
-	secondFactor bool        // see Config.RequireSecondFactor
-	lines        lines       // queues for hashing passwords
-	merges       *fair.Turns // of workspaces, for merging proposals, and for making and comparing releases
-	searches     *fair.Turns // of workspaces, for readers who search a release
+	secondFactor bool            // see Config.RequireSecondFactor
+	provider     *SignInProvider // nil: see Config.Provider
+	passwordsOff bool            // see Config.PasswordsOff
+	redeeming    *fair.Turns     // of addresses, for redeeming codes of the provider
+	lines        lines           // queues for hashing passwords
+	merges       *fair.Turns     // of workspaces, for merging proposals, and for making and comparing releases
+	searches     *fair.Turns     // of workspaces, for readers who search a release
 	disk         *disk.Watch
 	maxRecords   func(sheaf.Plan) int   // never nil: see Config.MaxRecords
 	quota        func(sheaf.Plan) int64 // never nil: see Config.Quota
@@ -79,6 +82,10 @@ type Config struct {
 	FixedPlans bool
 	// RequireSecondFactor means that a person without a second factor must set one up at the next sign-in.
 	RequireSecondFactor bool
+	// Provider is where people can sign in instead of giving a password. nil: nowhere.
+	Provider *SignInProvider
+	// PasswordsOff means that only people whom the operator allows it sign in with a password.
+	PasswordsOff bool
 	// MaxRecords returns how many projects, folders and documents together a workspace of that plan
 	// may have. If it returns 0 or is nil, there is no limit.
 	MaxRecords func(sheaf.Plan) int
@@ -111,7 +118,7 @@ func New(c Config) *App {
 	if c.MaxMedium == 0 {
 		c.MaxMedium = sheaf.MaxMedium
 	}
-	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), fixedPlans: c.FixedPlans, secondFactor: c.RequireSecondFactor, lines: newLines(), merges: fair.New(mergeTurns), searches: fair.New(mergeTurns), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
+	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), fixedPlans: c.FixedPlans, secondFactor: c.RequireSecondFactor, provider: c.Provider, passwordsOff: c.PasswordsOff, redeeming: fair.New(providerTurns), lines: newLines(), merges: fair.New(mergeTurns), searches: fair.New(mergeTurns), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
 		index: c.Index, media: c.Media, verified: media.NewVerifier(c.Media, verifyWithin), webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 

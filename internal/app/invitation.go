@@ -115,7 +115,7 @@ type Offer struct {
 	Workspace  sheaf.Workspace
 	InvitedBy  sheaf.User
 	// Known means that a user with the e-mail exists, who joins with their own password. Locked
-	// means that this user has no password, so they cannot join.
+	// means that this user cannot join with a password, because they have none, or passwords are off.
 	Known, Locked bool
 }
 
@@ -147,7 +147,7 @@ func (a *App) offer(r *store.Reader, hash []byte) (o Offer, err error) {
 	if sheaf.KindOf(err) == sheaf.NotFound {
 		return o, nil
 	}
-	o.Known, o.Locked = err == nil, err == nil && u.PasswordHash == ""
+	o.Known, o.Locked = err == nil, err == nil && !a.UsesPassword(u)
 	return o, err
 }
 
@@ -185,6 +185,9 @@ func (a *App) Join(ctx context.Context, in Join, old string) (NewSession, sheaf.
 func (a *App) joiner(ctx context.Context, o Offer, in Join) (sheaf.User, error) {
 	if o.Known {
 		return a.checkSignIn(ctx, SignIn{Email: o.Invitation.Email, Password: in.Password, Address: in.Address, Device: in.Device})
+	}
+	if a.passwordsOff {
+		return sheaf.User{}, a.errPasswordsOff()
 	}
 	if err := firstError(checkPersonName(in.Name), checkPassword(in.Password)); err != nil {
 		return sheaf.User{}, err

@@ -318,6 +318,7 @@ type UserIn struct {
 	sheaf.User
 	Memberships  []sheaf.Membership
 	SecondFactor bool // it is set up
+	Provider     bool // an account at a sign-in provider is bound
 }
 
 // Fields appends the fields of the JSON object.
@@ -325,6 +326,8 @@ func (u *UserIn) Fields(o *sheaf.Object) {
 	u.User.Fields(o)
 	o.Bool("has_password", u.PasswordHash != "")
 	o.Bool("has_second_factor", u.SecondFactor)
+	o.Bool("has_provider", u.Provider)
+	o.Bool("password_allowed", u.PasswordAllowed)
 	list := []byte{'['}
 	for i := range u.Memberships {
 		if i > 0 {
@@ -360,9 +363,13 @@ func (o Operator) Users(ctx context.Context) ([]UserIn, error) {
 		if err != nil {
 			return nil, err
 		}
+		providers, err := r.UsersWithIdentity()
+		if err != nil {
+			return nil, err
+		}
 		out := make([]UserIn, len(users))
 		for i, u := range users {
-			out[i].User, out[i].SecondFactor = u, factors[u.ID]
+			out[i].User, out[i].SecondFactor, out[i].Provider = u, factors[u.ID], providers[u.ID]
 			if out[i].Memberships, err = r.Memberships(u.ID); err != nil {
 				return nil, err
 			}

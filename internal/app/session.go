@@ -39,7 +39,7 @@ type SignIn struct {
 type NewSession struct {
 	Token           string // session token; only its hash is stored
 	ExpiresAt       time.Time
-	Device          string // recognises the browser when it signs in again: see newDevice
+	Device          string // recognises the browser when it signs in again: see newDevice; empty after a sign-in at the provider
 	DeviceExpiresAt time.Time
 	// Pending has a token if the person has yet to give a code, or to set up a second factor. Then no session was opened,
 	// and the other fields are empty.
@@ -122,14 +122,17 @@ func (a *App) checkPasswordAgain(ctx context.Context, s Session, password string
 	return a.countWrong(ctx, s.User.ID, s.actor().Address, err)
 }
 
-// checkPasswordOf returns Unauthorized unless the password is the user's. The attempt must pass the
-// brakes, and waits in `line` under `name`.
+// checkPasswordOf returns Unauthorized unless the password is the user's, and the user may use it. The attempt
+// must pass the brakes, and waits in `line` under `name`. If passwords are turned off for everybody, it returns Forbidden.
 func (a *App) checkPasswordOf(ctx context.Context, user sheaf.User, password string, b brakes, line *fair.Turns, name string) error {
+	if err := a.passwordsOpen(ctx); err != nil {
+		return err
+	}
 	if err := a.countAttempt(ctx, b); err != nil {
 		return err
 	}
-	hash, known := user.PasswordHash, user.PasswordHash != ""
-	if !known {
+	hash, known := user.PasswordHash, a.UsesPassword(user)
+	if user.PasswordHash == "" {
 		hash = nobodysHash(a.cost)
 	}
 	matches, err := a.compareInLine(ctx, hash, clipPassword(password), line, name)
@@ -153,23 +156,29 @@ type Browser struct {
 	RequestID string
 }
 
-// openSession creates a session for the user.
+// openSession creates a session for a user who gave the password.
 func (a *App) openSession(tx *store.Tx, u sheaf.User, in Browser) (NewSession, error) {
-	token, err := a.newToken()
-	if err != nil {
-		return NewSession{}, err
-	}
 	device, until, err := a.newDevice(u)
 	if err != nil {
 		return NewSession{}, err
 	}
+	s, err := a.openSessionFor(tx, u, in, sessionLives)
+	s.Device, s.DeviceExpiresAt = device, until
+	return s, err
+}
+
+// openSessionFor creates a session that lives at most that long.
+func (a *App) openSessionFor(tx *store.Tx, u sheaf.User, in Browser, lives time.Duration) (NewSession, error) {
+	token, err := a.newToken()
+	if err != nil {
+		return NewSession{}, err
+	}
 	now := a.now()
-	s := store.Session{Hash: tokenHash(token), User: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(sessionLives), Address: in.Address, Agent: cleanAgent(in.Agent)}
+	s := store.Session{Hash: tokenHash(token), User: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(lives), Address: in.Address, Agent: cleanAgent(in.Agent)}
 	if err := tx.InsertSession(s); err != nil {
 		return NewSession{}, err
 	}
-	out := NewSession{Token: token, ExpiresAt: s.ExpiresAt, Device: device, DeviceExpiresAt: until}
-	return out, a.auditInstance(tx, in.actor(u.ID), sheaf.ActionSessionStarted, u.ID, nil)
+	return NewSession{Token: token, ExpiresAt: s.ExpiresAt}, a.auditInstance(tx, in.actor(u.ID), sheaf.ActionSessionStarted, u.ID, nil)
 }
 
 // mostAgent bounds the stored bytes of a User-Agent header.

@@ -38,11 +38,11 @@ type FirstRun struct {
 
 // FirstRun creates a workspace on the business plan, its owner, who has no e-mail yet, a key with
 // every scope, and a set-up link. It does so once per database, however many nodes call it, and
-// never if a user has a password. `made` reports whether it did.
+// never if a user can sign in. `made` reports whether it did.
 func (o Operator) FirstRun(ctx context.Context) (first FirstRun, made bool, err error) {
 	err = o.app.writeUnasked(ctx, func(tx *store.Tx) error {
 		first, made = FirstRun{}, false
-		finished, err := tx.AnyPassword()
+		finished, err := tx.AnySignIn()
 		if err != nil || finished {
 			return err
 		}
@@ -77,20 +77,20 @@ func (a *App) firstRun(tx *store.Tx, owner sheaf.User) (FirstRun, error) {
 	return FirstRun{Workspace: ws, Key: *key.Secret, Link: link}, w.finish(nil)
 }
 
-// SetupPending reports whether no user has a password yet.
+// SetupPending reports whether no user has a password yet, or has signed in at the provider.
 func (a *App) SetupPending(ctx context.Context) (bool, error) {
 	return readUnasked(ctx, a, func(r *store.Reader) (bool, error) {
-		finished, err := r.AnyPassword()
+		finished, err := r.AnySignIn()
 		return !finished, err
 	})
 }
 
-// SetupLink creates a set-up link, which replaces older ones. It returns Conflict if a user has a
-// password already, and NotFound if there is no user to set up.
+// SetupLink creates a set-up link, which replaces older ones. It returns Conflict if a user can
+// sign in already, and NotFound if there is no user to set up.
 func (o Operator) SetupLink(ctx context.Context) (SetupLink, error) {
 	var link SetupLink
 	err := o.app.writeUnasked(ctx, func(tx *store.Tx) error {
-		finished, err := tx.AnyPassword()
+		finished, err := tx.AnySignIn()
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,8 @@ func (a *App) CheckSetupLink(ctx context.Context, token string) error {
 	return err
 }
 
-// SetUp is what the first owner sends to complete the set-up.
+// SetUp is what the first owner sends to complete the set-up. If passwords are off, there is none: the owner then signs in
+// at the provider, with the same e-mail.
 type SetUp struct {
 	Name, Email, Password string
 	Browser               Browser
@@ -131,12 +132,20 @@ type SetUp struct {
 // every other link. It returns NotFound if the link was used or has expired, and Invalid for a bad
 // name, e-mail or password.
 func (a *App) CompleteSetup(ctx context.Context, token string, in SetUp) error {
-	if err := firstError(checkPersonName(in.Name), checkEmail(in.Email), checkPassword(in.Password)); err != nil {
+	if err := firstError(checkPersonName(in.Name), checkEmail(in.Email)); err != nil {
 		return err
+	}
+	if !a.passwordsOff {
+		if err := checkPassword(in.Password); err != nil {
+			return err
+		}
 	}
 	// Hashing is expensive, so only the holder of a link may cause it.
 	if err := a.CheckSetupLink(ctx, token); err != nil {
 		return err
+	}
+	if a.passwordsOff {
+		return a.useSetupLink(ctx, token, in, "")
 	}
 	hash, err := a.hashInLine(ctx, in.Password, a.lines.strangers, "set-up")
 	if err != nil {
@@ -177,7 +186,7 @@ func (a *App) consumeSetupLink(tx *store.Tx, token string) error {
 	if err := tx.UseSetupLinks(); err != nil {
 		return err
 	}
-	finished, err := tx.AnyPassword()
+	finished, err := tx.AnySignIn()
 	if err == nil && (finished || !open) {
 		err = errSetupLink
 	}

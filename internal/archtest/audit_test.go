@@ -29,6 +29,7 @@ var unaudited = []exemption{
 	{"enter", "it ends the session that the new one replaces"},
 	{"FinishSignIn", "likewise"},
 	{"FinishWithFactor", "likewise"},
+	{"enterByProvider", "likewise"},
 	{"Rename", "the name of a person is no right"},
 }
 

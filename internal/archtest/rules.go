@@ -44,7 +44,7 @@ var rules = []rule{
 			"TooLarge", "UnsupportedType", "RangeNotSatisfiable", "RateLimited", "Unavailable"}}}, // each kind has a status
 
 	{part: "internal/app", why: "the rules stand on the store and know no edge",
-		may: []string{"internal/search", "internal/store", "internal/media", "internal/merge", "internal/disk", "internal/sheaf", "internal/fair", "internal/guard", "internal/seal", "internal/failpoint"}},
+		may: []string{"internal/search", "internal/store", "internal/media", "internal/merge", "internal/disk", "internal/sheaf", "internal/fair", "internal/guard", "internal/oidc", "internal/seal", "internal/failpoint"}},
 	{part: "internal/search", why: "it finds what the store keeps, and knows no rule: who may see a hit, app says",
 		may: []string{"internal/store", "internal/store/engine", "internal/sheaf"}},
 	{part: "internal/store", why: "the store keeps what the vocabulary describes and knows no rule",
@@ -66,6 +66,7 @@ var rules = []rule{
 	{part: "internal/media", why: leaf, may: []string{"internal/failpoint"}},
 	{part: "internal/merge", why: leaf},
 	{part: "internal/obs", why: leaf},
+	{part: "internal/oidc", why: leaf},
 	{part: "internal/ratewindow", why: leaf},
 	{part: "internal/redislimit", why: "it is the window of ratewindow over several nodes", may: []string{"internal/ratewindow"}},
 	{part: "internal/render", why: leaf, may: []string{"internal/fair"}},

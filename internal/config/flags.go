@@ -46,6 +46,13 @@ type Serve struct {
 	MaxRecords            *string  `name:"max-records" placeholder:"free=10000,pro=250000,business=2500000" help:"Maximum of projects, folders, documents and brandings together in a workspace, by plan; 0 means no limit."`
 	PlanChanges           *string  `name:"plan-changes" placeholder:"owner" help:"Who changes the plan of a workspace: its owner in the console, or only the operator with sheaf workspace set-plan."`
 	RequireSecondFactor   *bool    `name:"require-second-factor" placeholder:"off" help:"Require a second factor of everybody who signs in to the console, on or off: a person who has none sets one up at the next sign-in. The bare flag means on."`
+	PasswordSignIn        *bool    `name:"password-sign-in" placeholder:"on" help:"Let people sign in to the console with a password, on or off. off needs --oidc-issuer; sheaf user allow-password makes exceptions."`
+	OIDCIssuer            *string  `name:"oidc-issuer" placeholder:"https://..." example:"" help:"Let people sign in at this OpenID Connect provider: its issuer, exactly as the provider writes it, with or without a slash at the end."`
+	OIDCClientID          *string  `name:"oidc-client-id" placeholder:"ID" example:"" help:"Id of this server at the provider."`
+	OIDCClientSecret      *string  `name:"oidc-client-secret" placeholder:"SECRET" example:"" secret:"" help:"Secret of this server at the provider; leave it out for a public client."`
+	OIDCClientSecretFile  *string  `name:"oidc-client-secret-file" placeholder:"FILE" example:"" help:"File with --oidc-client-secret."`
+	OIDCName              *string  `name:"oidc-name" placeholder:"single sign-on" help:"Name of the provider on the button that leads there."`
+	OIDCTrustEmail        *bool    `name:"oidc-trust-email" placeholder:"off" help:"Trust e-mails of the provider that it does not mark as verified or not, on or off. Only for a provider whose people cannot choose their e-mail. The bare flag means on."`
 	Quota                 *string  `name:"quota" placeholder:"pro=10GB,business=100GB" help:"Bytes of texts, their versions, media, reported events and kept answers that a workspace may store, by plan, with KB, MB, GB or TB (of 1024); 0 means no limit. The free plan has the limit of pro."`
 	DiskReserve           *string  `name:"disk-reserve" placeholder:"256MB" help:"Room to keep free on the disk of --data, with KB, MB or GB (of 1024), at most a tenth of the disk. With less, uploads, reported events, large texts and batches are refused; with less than a quarter of it, everything but deletions. 0 keeps none. The disks of PostgreSQL and buckets are not watched."`
 	MediaMax              *string  `name:"media-max" placeholder:"2GB" help:"Largest file that can be uploaded, with KB, MB or GB (of 1024), at most 5GB. Files above 10 MB need several requests."`
@@ -54,7 +61,7 @@ type Serve struct {
 	WebhookRetryDelays    *string  `name:"webhook-retry-delays" placeholder:"1s,10s,60s" help:"Delays before attempts 2 to 4 of a delivery."`
 	WebhookTimeout        *string  `name:"webhook-timeout" placeholder:"10s" help:"Time for one whole attempt, 1ms to 5m."`
 	WebhookAllowCIDR      []string `name:"webhook-allow-cidr" sep:"none" placeholder:"CIDR,..." example:"" help:"Addresses that deliveries may reach although they are private or otherwise special. Repeatable."`
-	WebhookCAFile         *string  `name:"webhook-ca-file" placeholder:"FILE" example:"" help:"More root certificates that deliveries and mail trust, in PEM."`
+	WebhookCAFile         *string  `name:"webhook-ca-file" placeholder:"FILE" example:"" help:"More root certificates that deliveries, mail and sign-in at a provider trust, in PEM."`
 	SMTPURL               *string  `name:"smtp-url" placeholder:"smtps://..." example:"" secret:"" help:"Mail server for mails about failing webhooks and about proposals: smtps://USER:PASSWORD@HOST?from=ADDRESS, or smtp:// for STARTTLS."`
 	SignatureHeader       *string  `name:"signature-header" placeholder:"X-Service-Signature" help:"Name of the header that carries a delivery's signature."`
 	Retention             *string  `name:"retention" placeholder:"720h" help:"How long events and deliveries are kept, at least 1s."`

@@ -29,6 +29,7 @@ func (f Serve) Load(env LookupEnv) (*Settings, error) {
 	}
 	l.checkDirect()
 	l.checkKeyPair()
+	l.checkOIDC()
 	return &l.settings, l.err()
 }
 
@@ -167,6 +168,44 @@ func (l *loader) checkKeyPair() {
 				fmt.Errorf("cannot be used (%w); name a PEM certificate and its PEM key, readable by this user", err))
 		}
 	}
+}
+
+// checkOIDC checks the settings of the provider together, and reads the file with the client's secret.
+func (l *loader) checkOIDC() {
+	o := &l.settings.OIDC
+	if from := l.source("oidc-client-secret-file"); o.SecretFile != "" && !strings.HasPrefix(from, "environment") { // the variable was read by find
+		if o.ClientSecret != "" {
+			l.complain("--oidc-client-secret-file", from, errors.New("is given besides --oidc-client-secret; give one of them"))
+		} else if content, err := readSmallFile(o.SecretFile); err != nil {
+			l.complain("--oidc-client-secret-file", from, fmt.Errorf("cannot be read (%w); name a readable file", err))
+		} else if o.ClientSecret = Secret(strings.TrimRight(string(content), "\r\n")); o.ClientSecret == "" {
+			l.complain("--oidc-client-secret-file", from, fmt.Errorf("is empty; write the value into %q", o.SecretFile))
+		}
+	}
+	issuer := l.text("oidc-issuer")
+	switch {
+	case issuer == "" && !l.settings.PasswordSignIn && l.text("password-sign-in") == switchOff:
+		l.complain("--password-sign-in", l.source("password-sign-in"), errors.New("is off, so nobody could sign in; give --oidc-issuer too, or leave passwords on"))
+	case issuer == "":
+		for _, name := range []string{"oidc-client-id", "oidc-client-secret", "oidc-client-secret-file"} {
+			if l.text(name) != "" {
+				l.complain("--"+name, l.source(name), errors.New("is given alone; give --oidc-issuer too, or neither"))
+				break
+			}
+		}
+	case o.ClientID == "":
+		l.complain("--oidc-issuer", l.source("oidc-issuer"), errors.New("is given alone; give --oidc-client-id too, or neither"))
+	}
+}
+
+// text returns what Describe shows for a setting that was loaded before.
+func (l *loader) text(name string) string {
+	for _, d := range l.settings.described {
+		if d.Name == name {
+			return d.Value
+		}
+	}
+	return ""
 }
 
 // source returns the source of a setting that was loaded before.

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // The error of every parser has the form "FAULT; REMEDY".
@@ -138,6 +140,36 @@ func parsePublicURL(value string) (*url.URL, error) {
 	}
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
 	return u, nil
+}
+
+// parseIssuer reads the issuer of an OpenID Connect provider. It is not changed in any way, because it is compared.
+func parseIssuer(value string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	const remedy = "write the issuer as the provider's /.well-known/openid-configuration has it, for example https://id.example.com/realms/main"
+	u, err := url.Parse(value)
+	switch {
+	case err != nil || u.Hostname() == "" || u.User != nil || strings.ContainsAny(value, "?#"):
+		return "", errors.New("is not the address of a provider; " + remedy) // not quoted, because it may contain a password
+	case strings.ContainsAny(value, "{}"):
+		return "", fmt.Errorf("%q has a placeholder; write the address of your own tenant, with its id", value)
+	case u.Scheme == "https":
+		return value, nil
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	if u.Scheme != "http" || u.Hostname() != "localhost" && (err != nil || !ip.IsLoopback()) {
+		return "", fmt.Errorf("%q does not begin with https://, which only a provider on this machine may do without; %s", value, remedy)
+	}
+	return value, nil
+}
+
+// parseProviderName reads the name of a provider for people.
+func parseProviderName(value string) (string, error) {
+	if value = strings.TrimSpace(value); value == "" || utf8.RuneCountInString(value) > 60 || strings.ContainsFunc(value, unicode.IsControl) {
+		return "", fmt.Errorf("%q is not a name of 1 to 60 characters; write for example Example Ltd", value)
+	}
+	return value, nil
 }
 
 // oneOf returns a parser that accepts one of these words.

@@ -29,6 +29,8 @@ type Settings struct {
 	FirstRun              FirstRun
 	PlanChanges           PlanChanges
 	RequireSecondFactor   bool // of everybody who signs in to the console
+	PasswordSignIn        bool // false only with OIDC
+	OIDC                  OIDC
 	RateLimit             RateLimit
 	MaxRecords            MaxRecords
 	Quota                 Quota
@@ -77,6 +79,16 @@ const (
 	PlansByOwner    PlanChanges = "owner"    // an owner, in the console; the operator always may
 	PlansByOperator PlanChanges = "operator" // the operator alone, with the command line
 )
+
+// OIDC is the sign-in at an OpenID Connect provider.
+type OIDC struct {
+	Issuer       string // empty: there is none, and the other fields do not matter
+	ClientID     string
+	ClientSecret Secret
+	SecretFile   string // from which ClientSecret was read; empty: from none
+	Name         string
+	TrustEmail   bool
+}
 
 // LogFormat says how log lines are written.
 type LogFormat string
@@ -180,6 +192,32 @@ var table = []setting{
 	}},
 	{name: "require-second-factor", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.RequireSecondFactor, v, parseSwitch)
+	}},
+	{name: "password-sign-in", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.PasswordSignIn, v, parseSwitch)
+	}},
+	{name: "oidc-issuer", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.OIDC.Issuer, v, parseIssuer)
+	}},
+	{name: "oidc-client-id", set: func(s *Settings, v string) (string, error) {
+		s.OIDC.ClientID = v
+		return v, nil // checkOIDC checks it
+	}},
+	{name: "oidc-client-secret", set: func(s *Settings, v string) (shown string, err error) {
+		if s.OIDC.ClientSecret = Secret(v); v != "" {
+			shown = redacted
+		}
+		return shown, nil
+	}},
+	{name: "oidc-client-secret-file", set: func(s *Settings, v string) (string, error) {
+		s.OIDC.SecretFile = v
+		return v, nil // checkOIDC reads it
+	}},
+	{name: "oidc-name", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.OIDC.Name, v, parseProviderName)
+	}},
+	{name: "oidc-trust-email", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.OIDC.TrustEmail, v, parseSwitch)
 	}},
 	{name: "rate-limit", set: func(s *Settings, v string) (shown string, err error) {
 		s.RateLimit = RateLimit{Pro: 100, Business: 500} // the defaults of plans that v does not name

@@ -37,11 +37,14 @@ func (v *visit) cookieName() string {
 // secure reports whether the browser uses HTTPS.
 func (v *visit) secure() bool { return v.Secure(v.console.PublicURL) }
 
-// setSession sets the cookie of the session, and the cookie that identifies the browser at the next
-// sign-in. The second one outlives the session.
+// setSession sets the cookie of the session and, after a sign-in with a password, the cookie that identifies the
+// browser at the next sign-in. The second one outlives the session.
 func (v *visit) setSession(s app.NewSession) {
 	http.SetCookie(v, &http.Cookie{Name: v.cookieName(), Value: s.Token, Path: "/", Expires: s.ExpiresAt,
 		HttpOnly: true, Secure: v.secure(), SameSite: http.SameSiteLaxMode})
+	if s.Device == "" {
+		return
+	}
 	http.SetCookie(v, &http.Cookie{Name: v.cookieName() + deviceSuffix, Value: s.Device, Path: "/", Expires: s.DeviceExpiresAt,
 		HttpOnly: true, Secure: v.secure(), SameSite: http.SameSiteStrictMode})
 }

@@ -46,6 +46,7 @@ var formFields = map[string][]string{
 	"invitation":           {"name", "password", "again"},
 	"account":              {"name", "current", "password", "again", "proof"},
 	"second-factor":        {"code", "current"},
+	"sign-in-bind":         {"password", "code"},
 	"settings":             {"name"},
 	"branding-form":        {"name", "color", "logo", "footer"},
 	"move":                 {"folder", "parent"},

@@ -38,6 +38,7 @@ func (c *Console) join(v *visit) error {
 	}
 	p := invitationPage{Offer: o, Name: v.field("name")}
 	password := v.r.PostForm.Get("password")
+	p.Open = v.exposed()
 	if !o.Known && !v.typedTwice() {
 		return v.again("invitation", p, errPasswordsDiffer)
 	}

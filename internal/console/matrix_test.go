@@ -32,12 +32,17 @@ GET /setup/{token}: anyone
 POST /setup/{token}: anyone
 GET /invite/{token}: anyone
 POST /invite/{token}: anyone
+GET /invite/{token}/provider: anyone
 GET /sign-in: anyone
 POST /sign-in: anyone
 GET /sign-in/code: anyone
 POST /sign-in/code: anyone
 GET /sign-in/set-up: anyone
 POST /sign-in/set-up: anyone
+GET /sign-in/provider: anyone
+GET /sign-in/provider/callback: anyone
+GET /sign-in/bind: anyone
+POST /sign-in/bind: anyone
 POST /sign-in/continue: signed in
 POST /sign-out: anyone
 POST /sign-out-everywhere: signed in

@@ -41,6 +41,8 @@ type page struct {
 	Troubled    int64                  // webhooks that fail, or were deactivated because they did
 	Proposals   int64                  // open proposals, up to mostOpenShown
 	Made        int64                  // Unix milliseconds before anything was read for the page
+	Ways        app.SignInWays         // how people sign in; set for the pages that show it
+	HasPassword bool                   // the person signs in with a password, or can
 	Data        any                    // the handler's data
 	may         func(sheaf.Scope) bool // what the person may do in this workspace
 }
@@ -141,7 +143,7 @@ func (p page) Section(names ...string) bool {
 
 // page returns the data of the templates for this visit.
 func (v *visit) page(data any) page {
-	return page{Base: v.console.base, Path: v.r.URL.Path, In: v.in, User: v.session.User, Memberships: v.session.Memberships,
+	return page{Base: v.console.base, Path: v.r.URL.Path, In: v.in, User: v.session.User, HasPassword: v.console.app.UsesPassword(v.session.User), Memberships: v.session.Memberships,
 		Leaving: v.session.Leaving, Member: v.member, Dialog: v.inDialog(), Made: v.began.UnixMilli(), Place: v.place, Above: v.above, Data: data, may: v.caller.May}
 }
 
@@ -153,6 +155,11 @@ func (v *visit) show(status int, name string, data any) error {
 // render executes the whole template, then writes the page. It returns Unavailable if too many
 // large pages wait for their readers.
 func (v *visit) render(status int, name string, p page) error {
+	switch name {
+	case "sign-in", "sign-in-bind", "invitation", "setup", "account":
+		// If the store does not answer, a form for a password that only some may use is missing.
+		p.Ways, _ = v.console.app.SignInWays(v.r.Context())
+	}
 	root := "layout"
 	if p.Dialog {
 		root = "dialog"

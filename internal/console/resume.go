@@ -31,8 +31,9 @@ type interrupted struct {
 // signInPage is the data of sign-in.html.
 type signInPage struct {
 	Email, Next string
-	Pending     bool // no user has a password yet
-	Open        bool // a password would be sent unencrypted, and not to this machine
+	Pending     bool   // no user has a password yet
+	Page        string // the page of the interrupted form, for a sign-in that cannot keep the form
+	Open        bool   // a password would be sent unencrypted, and not to this machine
 	interrupted
 }
 
@@ -61,7 +62,7 @@ func (v *visit) toSignIn() {
 		_ = v.redirect(v.console.base + "/sign-in?next=" + url.QueryEscape(v.r.URL.RequestURI()))
 		return
 	}
-	p := signInPage{Open: v.exposed(), Next: v.formPage(), interrupted: interrupted{Ended: true, Lost: v.lost}}
+	p := signInPage{Open: v.exposed(), Next: v.formPage(), Page: safeNext(v.formPage()), interrupted: interrupted{Ended: true, Lost: v.lost}}
 	switch {
 	case v.r.Method != http.MethodPost: // in the dialog
 		p.Next, p.Method = v.r.URL.RequestURI(), http.MethodGet
@@ -98,12 +99,17 @@ func (v *visit) formPage() string {
 	if u, err := url.Parse(v.r.Header.Get("HX-Current-URL")); err == nil && u.Path != "" {
 		return strings.TrimPrefix(u.RequestURI(), v.console.base)
 	}
-	for path := v.r.URL.Path; strings.Count(path, "/") > 2; path = path[:strings.LastIndex(path, "/")] {
-		if v.console.routes.Takes(http.MethodGet, path) {
+	return v.console.pageAbove(v.r.URL.Path)
+}
+
+// pageAbove returns the nearest page at the path or above it, or else the path.
+func (c *Console) pageAbove(of string) string {
+	for path := of; strings.Count(path, "/") > 2; path = path[:strings.LastIndex(path, "/")] {
+		if c.routes.Takes(http.MethodGet, path) {
 			return path
 		}
 	}
-	return v.r.URL.Path
+	return of
 }
 
 // resume answers the interrupted request of a person who has just signed in. It changes nothing.

@@ -24,8 +24,12 @@ func (c *Console) home(v *visit) error {
 // parameter of its address.
 func (v *visit) signInPage() signInPage {
 	form := v.r.PostForm
-	return signInPage{Email: strings.TrimSpace(form.Get("email")), Next: safeNext(cmp.Or(form.Get("next"), v.r.URL.Query().Get("next"))),
+	p := signInPage{Email: strings.TrimSpace(form.Get("email")), Next: safeNext(cmp.Or(form.Get("next"), v.r.URL.Query().Get("next"))),
 		Open: v.exposed(), interrupted: interrupted{Method: form.Get("resume"), Form: form.Get("form")}}
+	if p.Method == http.MethodPost {
+		p.Page = safeNext(v.console.pageAbove(p.Next))
+	}
+	return p
 }
 
 // signInForm answers GET /sign-in: it asks for e-mail and password.

@@ -30,6 +30,13 @@ func (c *Console) completeSetup(v *visit) error {
 		return v.refuseSetup(p, err)
 	}
 	c.Log.Info("set-up was completed")
+	ways, err := c.app.SignInWays(v.r.Context())
+	if err != nil {
+		return err
+	}
+	if ways.PasswordsOff {
+		return v.done(c.base + "/sign-in")
+	}
 	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: password, Address: v.Address(), Agent: v.r.UserAgent(), RequestID: v.RequestID()}, v.token)
 	if err != nil {
 		return err

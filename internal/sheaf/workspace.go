@@ -146,8 +146,10 @@ type User struct {
 	Email        *string // nil: this user cannot sign in
 	Name         string
 	PasswordHash string // empty while no password is set
-	CreatedAt    time.Time
-	ErasedAt     *time.Time // nil: the user was not erased
+	// PasswordAllowed means that the user may sign in with the password even if the server has turned passwords off.
+	PasswordAllowed bool
+	CreatedAt       time.Time
+	ErasedAt        *time.Time // nil: the user was not erased
 }
 
 // ErasedUser is the name of a user whose name and e-mail were erased.

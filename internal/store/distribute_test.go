@@ -54,6 +54,8 @@ var sharedTables = map[string]string{
 	"factors":            "a person's",
 	"recovery_codes":     "a person's",
 	"pending_sign_ins":   "a person's",
+	"identities":         "a person's",
+	"used_sign_ins":      "before anybody is known",
 	"settings":           "of the installation",
 	"instance_audit":     "of the installation",
 	"counters":           "they give the small numbers of workspaces and subscriptions",

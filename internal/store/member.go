@@ -47,7 +47,7 @@ func (r *Reader) IsMember(ws sheaf.WorkspaceID, u sheaf.UserID) (bool, error) {
 }
 
 const selectMembers = `
-SELECT u.id, u.email, u.name, u.password_hash, u.created_at, u.erased_at, m.role, m.created_at, m.restriction, m.restricted_to
+SELECT u.id, u.email, u.name, u.password_hash, u.password_allowed, u.created_at, u.erased_at, m.role, m.created_at, m.restriction, m.restricted_to
 FROM members m
 JOIN users u ON u.id = m.user_id
 WHERE m.ws = $1

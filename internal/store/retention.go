@@ -181,6 +181,9 @@ WHERE hash IN (SELECT hash FROM sessions WHERE expires_at <= $1 LIMIT $2)`
 	expiredPendingSignIns = `
 DELETE FROM pending_sign_ins
 WHERE hash IN (SELECT hash FROM pending_sign_ins WHERE expires_at <= $1 LIMIT $2)`
+	expiredUsedSignIns = `
+DELETE FROM used_sign_ins
+WHERE hash IN (SELECT hash FROM used_sign_ins WHERE expires_at <= $1 LIMIT $2)`
 	expiredInvitations = `
 DELETE FROM invitations
 WHERE hash IN (SELECT hash FROM invitations WHERE expires_at <= $1 LIMIT $2)`
@@ -201,6 +204,12 @@ func (tx *Tx) DeleteSessionsEnded(now time.Time, most int) (int64, error) {
 // many.
 func (tx *Tx) DeletePendingSignInsEnded(now time.Time, most int) (int64, error) {
 	return tx.changed(expiredPendingSignIns, now, most)
+}
+
+// DeleteUsedSignInsEnded deletes up to `most` records of sign-ins at the provider that nobody can repeat any more, and
+// returns how many.
+func (tx *Tx) DeleteUsedSignInsEnded(now time.Time, most int) (int64, error) {
+	return tx.changed(expiredUsedSignIns, now, most)
 }
 
 // DeleteInvitationsEnded deletes up to `most` expired invitations and returns how many.

@@ -8,10 +8,10 @@ import (
 	"sheaf.dev/internal/store/engine"
 )
 
-const userColumns = `id, email, name, password_hash, created_at, erased_at`
+const userColumns = `id, email, name, password_hash, password_allowed, created_at, erased_at`
 
 func scanUser(r *row) sheaf.User {
-	return sheaf.User{ID: readID[sheaf.UserID](r), Email: r.OptText(), Name: r.Text(), PasswordHash: r.Text(), CreatedAt: r.Time(), ErasedAt: r.OptTime()}
+	return sheaf.User{ID: readID[sheaf.UserID](r), Email: r.OptText(), Name: r.Text(), PasswordHash: r.Text(), PasswordAllowed: r.Bool(), CreatedAt: r.Time(), ErasedAt: r.OptTime()}
 }
 
 const insertUser = `
@@ -59,11 +59,11 @@ func (r *Reader) ErasedUsers(ids []sheaf.UserID) (map[sheaf.UserID]bool, error) 
 
 const eraseUser = `
 UPDATE users
-SET email = NULL, email_folded = NULL, name = $2, password_hash = '', erased_at = $3
+SET email = NULL, email_folded = NULL, name = $2, password_hash = '', password_allowed = 0, erased_at = $3
 WHERE id = $1`
 
-// EraseUser overwrites what tells who the user is. It deletes the sessions and the second factor of the user, and in
-// every workspace the invitations to the e-mail and those that the user sent. The id stays.
+// EraseUser overwrites what tells who the user is. It deletes the sessions, the second factor and the identities of
+// the user, and in every workspace the invitations to the e-mail and those that the user sent. The id stays.
 func (tx *Tx) EraseUser(u sheaf.User, now time.Time) error {
 	tx.note.erased = true
 	if u.Email != nil {
@@ -78,6 +78,9 @@ func (tx *Tx) EraseUser(u sheaf.User, now time.Time) error {
 		return err
 	}
 	if _, err := tx.DeleteFactor(u.ID); err != nil {
+		return err
+	}
+	if _, err := tx.DeleteIdentities(u.ID); err != nil {
 		return err
 	}
 	return tx.exec(eraseUser, u.ID, sheaf.ErasedUser, now)
@@ -106,16 +109,34 @@ func (tx *Tx) UpdateUser(u sheaf.User) error {
 	return nil
 }
 
-// AnyPassword reports whether any user has a password and so can sign in.
-func (r *Reader) AnyPassword() (bool, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM users WHERE password_hash <> ''`)
+const countSignIns = `
+SELECT (SELECT COUNT(*) FROM users WHERE password_hash <> '') + (SELECT COUNT(*) FROM identities)`
+
+// AnySignIn reports whether any user has a password, or has signed in with the provider.
+func (r *Reader) AnySignIn() (bool, error) {
+	n, err := r.count(countSignIns)
+	return n > 0, err
+}
+
+// AllowPassword stores whether the user may sign in with a password even if the server has turned passwords off.
+func (tx *Tx) AllowPassword(u sheaf.UserID, allowed bool) error {
+	n := 0
+	if allowed {
+		n = 1
+	}
+	return tx.exec(`UPDATE users SET password_allowed = $2 WHERE id = $1`, u, n)
+}
+
+// AnyPasswordAllowed reports whether any user may sign in with a password although the server has turned passwords off.
+func (r *Reader) AnyPasswordAllowed() (bool, error) {
+	n, err := r.count(`SELECT COUNT(*) FROM users WHERE password_allowed = 1 AND password_hash <> ''`)
 	return n > 0, err
 }
 
 // FirstOwner returns the owner of the oldest workspace, or NotFound.
 func (r *Reader) FirstOwner() (sheaf.User, error) {
 	const first = `
-SELECT u.id, u.email, u.name, u.password_hash, u.created_at, u.erased_at
+SELECT u.id, u.email, u.name, u.password_hash, u.password_allowed, u.created_at, u.erased_at
 FROM users u
 JOIN members m ON m.user_id = u.id AND m.role = 'owner'
 JOIN workspaces w ON w.ws = m.ws

@@ -184,6 +184,7 @@ func (s *Sweeper) rows(ctx context.Context) error {
 		}},
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteSessionsEnded(now, batch) }},
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeletePendingSignInsEnded(now, batch) }},
+		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteUsedSignInsEnded(now, batch) }},
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteInvitationsEnded(now, batch) }},
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.ForgetOldKeys(now, batch) }},
 		{failures, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteFailures(now.Add(-failures), batch) }},

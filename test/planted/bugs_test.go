@@ -1010,6 +1010,42 @@ var bugs = []bug{
 		pkg: "./internal/console", run: "TestRestricted_Inside",
 	},
 	{
+		name: "oidc: an ID token for another client is accepted",
+		Fault: plant.Fault{{
+			File: "internal/oidc/oidc.go",
+			Old:  "case !slices.Contains(token.Audience, p.config.ClientID):",
+			New:  "case len(token.Audience) == 0:",
+		}},
+		pkg: "./internal/oidc", run: "TestExchange_RefusesTokens",
+	},
+	{
+		name: "app: a sign-in at the provider works twice",
+		Fault: plant.Fault{{
+			File: "internal/app/oidc.go",
+			Old:  "if err == nil && !first {",
+			New:  "if err == nil && !first && s.Next == \"-\" {",
+		}},
+		pkg: "./internal/app", run: "TestOIDC_WorksOnce",
+	},
+	{
+		name: "app: an e-mail that is not verified counts",
+		Fault: plant.Fault{{
+			File: "internal/app/oidc.go",
+			Old:  "|| who.Verified != nil && !*who.Verified:",
+			New:  "|| who.Verified != nil && !*who.Verified && !a.provider.TrustEmail:",
+		}},
+		pkg: "./internal/app", run: "TestOIDC_TheEmailMustBeVerified",
+	},
+	{
+		name: "app: another subject takes a bound account over",
+		Fault: plant.Fault{{
+			File: "internal/app/oidc.go",
+			Old:  "if err == nil && other {",
+			New:  "if err == nil && other && e.Invitation != \"\" {",
+		}},
+		pkg: "./internal/app", run: "TestOIDC_TheSubjectDecides",
+	},
+	{
 		name: "app: a code of the second factor is accepted twice",
 		Fault: plant.Fault{{
 			File: "internal/app/factor.go",

@@ -220,7 +220,7 @@ func workspacesInOrder(f *fixture) {
 
 func firstOwner(f *fixture) {
 	anyPassword := func() bool {
-		return get(f, func(r *store.Reader) (bool, error) { return r.AnyPassword() })
+		return get(f, func(r *store.Reader) (bool, error) { return r.AnySignIn() })
 	}
 	if anyPassword() {
 		f.Error("a password before any was set")

@@ -98,6 +98,7 @@ CREATE TABLE users (
   email_folded TEXT UNIQUE,
   name TEXT NOT NULL,
   password_hash TEXT NOT NULL, -- empty until a password is set
+  password_allowed BIGINT NOT NULL DEFAULT 0, -- 1: the user may sign in with it even if the server has turned passwords off
   created_at BIGINT NOT NULL,
   erased_at BIGINT -- when the name and the e-mail were erased. NULL: they were not
 );
@@ -238,6 +239,23 @@ CREATE TABLE pending_sign_ins (
 );
 CREATE INDEX pending_sign_ins_by_user ON pending_sign_ins (user_id); -- a new password or factor ends them
 CREATE INDEX pending_sign_ins_by_expiry ON pending_sign_ins (expires_at); -- for the sweep
+
+-- Accounts at the sign-in provider (OpenID Connect) with which people sign in.
+CREATE TABLE identities (
+  issuer TEXT NOT NULL,
+  subject TEXT NOT NULL, -- the provider never gives it to another person
+  user_id UUID NOT NULL REFERENCES users (id),
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (issuer, subject)
+);
+CREATE UNIQUE INDEX identities_by_user ON identities (user_id, issuer); -- one account of each provider
+
+-- Sign-ins at the provider that were completed. Each works once.
+CREATE TABLE used_sign_ins (
+  hash BYTEA PRIMARY KEY NOT NULL, -- SHA-256 of the state
+  expires_at BIGINT NOT NULL -- when nobody can use the state any more
+);
+CREATE INDEX used_sign_ins_by_expiry ON used_sign_ins (expires_at); -- for the sweep
 
 -- Recent failed sign-ins, by account and by client address.
 CREATE TABLE sign_in_failures (
