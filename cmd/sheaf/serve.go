@@ -122,7 +122,7 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	room := watchDisk(ctx, settings, st, log)
 	index.Paused = func() bool { return room.Level() != disk.Roomy }
 	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Media: files, Disk: room, Webhooks: hooks.rules(settings),
-		Address: base, MaxMedium: settings.MediaMax, FixedPlans: settings.PlanChanges == config.PlansByOperator, RequireSecondFactor: settings.RequireSecondFactor, MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
+		Address: base, MaxMedium: settings.MediaMax, FixedPlans: settings.PlanChanges == config.PlansByOperator, RequireSecondFactor: settings.RequireSecondFactor, Mails: mailsPeople(settings), MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
 	s, err := p.newServer(settings, st, files, room, index, a, hooks, log, lines, listener)
 	if err != nil {
 		return err
@@ -145,6 +145,10 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	fmt.Fprintf(p.Stderr, "listening on %s://%s\n", scheme(settings), listener.Addr())
 	return s.serve(ctx, halt)
 }
+
+// mailsPeople reports whether links and notices are mailed to people. It takes a mail server, and the public address
+// with which the links begin.
+func mailsPeople(s *config.Settings) bool { return s.SMTP != nil && s.PublicURL != nil }
 
 // lockData creates the data folder and locks it for this server. With PostgreSQL it holds only a
 // master key, so nodes may share one.
@@ -265,7 +269,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 	if room != nil {
 		s.workers = append(s.workers, worker{name: "disk", run: room.Run})
 	}
-	letters, err := p.mailer(c, st, baseURL(c, l.Addr().String()), log)
+	letters, err := p.mailer(c, st, w, baseURL(c, l.Addr().String()), log)
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,7 @@ type App struct {
 	fixedPlans bool          // see Config.FixedPlans
 
 	secondFactor bool        // see Config.RequireSecondFactor
+	mails        bool        // see Config.Mails
 	lines        lines       // queues for hashing passwords
 	merges       *fair.Turns // of workspaces, for merging proposals, and for making and comparing releases
 	searches     *fair.Turns // of workspaces, for readers who search a release
@@ -79,6 +80,9 @@ type Config struct {
 	FixedPlans bool
 	// RequireSecondFactor means that a person without a second factor must set one up at the next sign-in.
 	RequireSecondFactor bool
+	// Mails means that invitations, resets of passwords and notices are mailed to people. Without it, none is stored.
+	// It needs Webhooks.Box.
+	Mails bool
 	// MaxRecords returns how many projects, folders and documents together a workspace of that plan
 	// may have. If it returns 0 or is nil, there is no limit.
 	MaxRecords func(sheaf.Plan) int
@@ -89,7 +93,7 @@ type Config struct {
 
 // Webhooks has the dependencies of the rules about subscriptions.
 type Webhooks struct {
-	Box   *seal.Box    // seals secrets and headers before they are stored, and the second factors of people
+	Box   *seal.Box    // seals secrets and headers before they are stored, second factors, and mails that wait
 	Guard *guard.Guard // checks the addresses of endpoints
 	// SignatureHeader is the header with the signature. No custom header may replace it.
 	SignatureHeader string
@@ -111,7 +115,7 @@ func New(c Config) *App {
 	if c.MaxMedium == 0 {
 		c.MaxMedium = sheaf.MaxMedium
 	}
-	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), fixedPlans: c.FixedPlans, secondFactor: c.RequireSecondFactor, lines: newLines(), merges: fair.New(mergeTurns), searches: fair.New(mergeTurns), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
+	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), fixedPlans: c.FixedPlans, secondFactor: c.RequireSecondFactor, mails: c.Mails, lines: newLines(), merges: fair.New(mergeTurns), searches: fair.New(mergeTurns), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
 		index: c.Index, media: c.Media, verified: media.NewVerifier(c.Media, verifyWithin), webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 

@@ -32,6 +32,7 @@ type interrupted struct {
 type signInPage struct {
 	Email, Next string
 	Pending     bool // no user has a password yet
+	Reset       bool // the person has just chosen a new password
 	Open        bool // a password would be sent unencrypted, and not to this machine
 	interrupted
 }

@@ -46,6 +46,10 @@ func (c *Console) allRoutes() []route {
 		post("/sign-in/code", anyone, c.signInWithCode),
 		get("/sign-in/set-up", anyone, c.offerForm),
 		post("/sign-in/set-up", anyone, c.setUpAtSignIn),
+		get("/sign-in/forgot", anyone, c.forgotForm),
+		post("/sign-in/forgot", anyone, c.forgot),
+		get("/sign-in/reset/{token}", anyone, c.resetForm),
+		post("/sign-in/reset/{token}", anyone, c.reset),
 		post("/sign-in/continue", signedIn, c.continueSignIn, readOnly),
 		post("/sign-out", anyone, c.signOut),
 

@@ -30,7 +30,7 @@ func (c *Console) completeSetup(v *visit) error {
 		return v.refuseSetup(p, err)
 	}
 	c.Log.Info("set-up was completed")
-	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: password, Address: v.Address(), Agent: v.r.UserAgent(), RequestID: v.RequestID()}, v.token)
+	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: password, Address: v.Address(), Agent: v.r.UserAgent(), RequestID: v.RequestID(), Expected: true}, v.token)
 	if err != nil {
 		return err
 	}
