@@ -38,6 +38,10 @@ GET /sign-in/code: anyone
 POST /sign-in/code: anyone
 GET /sign-in/set-up: anyone
 POST /sign-in/set-up: anyone
+GET /sign-in/forgot: anyone
+POST /sign-in/forgot: anyone
+GET /sign-in/reset/{token}: anyone
+POST /sign-in/reset/{token}: anyone
 POST /sign-in/continue: signed in
 POST /sign-out: anyone
 POST /sign-out-everywhere: signed in
