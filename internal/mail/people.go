@@ -15,8 +15,8 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// How many mails to people are sent at most: so many at once, and then one each time. Further mails wait. Of resets, an
-// e-mail can have three in an hour, which the request decides on.
+// The allowances of mails to people. A mail that exceeds one waits. Of resets, an e-mail can have three in an hour, on
+// which the request decides.
 var (
 	invitationsOfWorkspace = store.MailRate{AtOnce: 20, Every: 3 * time.Minute}
 	invitationsToOne       = store.MailRate{AtOnce: 5, Every: 12 * time.Minute}

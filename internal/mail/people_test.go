@@ -243,7 +243,7 @@ func TestPeople_ResetEnds(t *testing.T) {
 		must(o, err)
 		o.gets("a new password of the operator")
 		if _, err := o.app.Reset(ctx, link); sheaf.KindOf(err) != sheaf.NotFound {
-			o.Errorf("the link of before a new password: %v", err)
+			o.Errorf("the link from before a new password: %v", err)
 		}
 		// Changed by the person.
 		link = o.resets()
@@ -252,7 +252,7 @@ func TestPeople_ResetEnds(t *testing.T) {
 		_, err = o.app.ChangePassword(ctx, s, oldPassword, newPassword, app.Browser{})
 		must(o, err)
 		if _, err := o.app.Reset(ctx, link); sheaf.KindOf(err) != sheaf.NotFound {
-			o.Errorf("the link of before a changed password: %v", err)
+			o.Errorf("the link from before a changed password: %v", err)
 		}
 		o.api.Clock.Advance(time.Hour)
 		// Removed from the last workspace.
