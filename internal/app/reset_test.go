@@ -85,7 +85,7 @@ func TestReset_UsedByManyAtOnce(t *testing.T) {
 		for n := range 6 {
 			wg.Go(func() {
 				password := fmt.Sprintf("a new password %d", n)
-				err := nodes[n%2].ResetPassword(t.Context(), token, password, "192.0.2.1")
+				err := nodes[n%2].ResetPassword(t.Context(), token, password, Browser{Address: "192.0.2.1"})
 				if err != nil && sheaf.KindOf(err) != sheaf.NotFound {
 					t.Errorf("got %v", err)
 				}
@@ -146,7 +146,7 @@ func TestReset_ForgetsWrongGuesses(t *testing.T) {
 		if err := a.AskReset(t.Context(), in.Email, Browser{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := a.ResetPassword(t.Context(), issued(t, a, waiting(t, a)[0]), "a new password", in.Address); err != nil {
+		if err := a.ResetPassword(t.Context(), issued(t, a, waiting(t, a)[0]), "a new password", in.browser()); err != nil {
 			t.Fatal(err)
 		}
 		signIn(t, a, in.with(func(in *SignIn) { in.Password = "a new password" }))

@@ -156,7 +156,7 @@ type Browser struct {
 	Agent   string // its User-Agent header
 	// RequestID is that of the request, for the audit log.
 	RequestID string
-	Device  string // NewSession.Device of an earlier session in this browser; may be empty
+	Device    string // NewSession.Device of an earlier session in this browser; may be empty
 	// Expected means that a sign-in from this browser is no news: the person has just chosen the password in it.
 	Expected bool
 }

@@ -147,14 +147,14 @@ func TestPeople_Reset(t *testing.T) {
 				o.Fatalf("%+v, %v", u, err)
 			}
 		}
-		if err := o.app.ResetPassword(o.Context(), token, "short", ""); sheaf.KindOf(err) != sheaf.Invalid {
+		if err := o.app.ResetPassword(o.Context(), token, "short", app.Browser{}); sheaf.KindOf(err) != sheaf.Invalid {
 			o.Errorf("a short password: %v", err)
 		}
-		must(o, o.app.ResetPassword(o.Context(), token, newPassword, "203.0.113.7"))
+		must(o, o.app.ResetPassword(o.Context(), token, newPassword, app.Browser{Address: "203.0.113.7"}))
 		if _, err := o.app.Session(o.Context(), n.Token); sheaf.KindOf(err) != sheaf.Unauthorized {
 			o.Errorf("the session before: %v", err)
 		}
-		if err := o.app.ResetPassword(o.Context(), token, "a third password", ""); sheaf.KindOf(err) != sheaf.NotFound {
+		if err := o.app.ResetPassword(o.Context(), token, "a third password", app.Browser{}); sheaf.KindOf(err) != sheaf.NotFound {
 			o.Errorf("used twice: %v", err)
 		}
 		if _, err := o.app.SignIn(o.Context(), ada, ""); sheaf.KindOf(err) != sheaf.Unauthorized {
@@ -183,7 +183,7 @@ func TestPeople_ResetIsReplacedAndExpires(t *testing.T) {
 			o.Errorf("after almost an hour: %v", err)
 		}
 		o.api.Clock.Advance(time.Second)
-		if err := o.app.ResetPassword(o.Context(), second, newPassword, ""); sheaf.KindOf(err) != sheaf.NotFound {
+		if err := o.app.ResetPassword(o.Context(), second, newPassword, app.Browser{}); sheaf.KindOf(err) != sheaf.NotFound {
 			o.Errorf("after an hour: %v", err)
 		}
 		// A mail that cannot be sent within the hour is dropped: its link would not work.
@@ -271,7 +271,7 @@ func TestPeople_ResetEnds(t *testing.T) {
 		_, err = o.app.Operator().EraseUser(ctx, "eve@example.com")
 		must(o, err)
 		o.gets("an erased person")
-		if err := o.app.ResetPassword(ctx, link, newPassword, ""); sheaf.KindOf(err) != sheaf.NotFound {
+		if err := o.app.ResetPassword(ctx, link, newPassword, app.Browser{}); sheaf.KindOf(err) != sheaf.NotFound {
 			o.Errorf("the link of an erased person: %v", err)
 		}
 	})
@@ -447,7 +447,7 @@ func TestPeople_Factor(t *testing.T) {
 			}
 		}
 
-		must(o, o.app.ResetPassword(ctx, o.resets(), newPassword, ""))
+		must(o, o.app.ResetPassword(ctx, o.resets(), newPassword, app.Browser{}))
 		in := ada
 		in.Password = newPassword
 		p, err := o.app.SignIn(ctx, in, "")
