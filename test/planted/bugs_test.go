@@ -797,10 +797,19 @@ var bugs = []bug{
 		name: "front: the token of a share is logged",
 		Fault: plant.Fault{{
 			File: "internal/front/front.go",
-			Old:  `[]string{"/setup/", "/invite/", "/s/"}`,
-			New:  `[]string{"/setup/", "/invite/"}`,
+			Old:  `[]string{"/setup/", "/invite/", "/reset/", "/s/"}`,
+			New:  `[]string{"/setup/", "/invite/", "/reset/"}`,
 		}},
 		pkg: "./internal/publish", run: "TestToken_IsInNoLog",
+	},
+	{
+		name: "front: the token of a reset is logged",
+		Fault: plant.Fault{{
+			File: "internal/front/front.go",
+			Old:  `[]string{"/setup/", "/invite/", "/reset/", "/s/"}`,
+			New:  `[]string{"/setup/", "/invite/", "/s/"}`,
+		}},
+		pkg: "./cmd/sheaf", run: "TestServe_MailsPeople$",
 	},
 	{
 		name: "mcp: a page of another site may ask",
