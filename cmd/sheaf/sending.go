@@ -66,8 +66,8 @@ func (p *program) deliverer(s *config.Settings, st *store.Store, w *webhooks, co
 	return d
 }
 
-// mailer returns the worker that mails about failing webhooks and proposals, or nil if no mail server is set.
-func (p *program) mailer(s *config.Settings, st *store.Store, base string, log *slog.Logger) (*mail.Mailer, error) {
+// mailer returns the worker that sends mails, or nil if no mail server is set.
+func (p *program) mailer(s *config.Settings, st *store.Store, w *webhooks, base string, log *slog.Logger) (*mail.Mailer, error) {
 	if s.SMTP == nil {
 		return nil, nil
 	}
@@ -75,7 +75,7 @@ func (p *program) mailer(s *config.Settings, st *store.Store, base string, log *
 	if err != nil {
 		return nil, err
 	}
-	return mail.New(mail.Config{Store: st, Log: log, Now: p.Now, Base: base, Server: mail.Server{Host: s.SMTP.Host, Port: s.SMTP.Port, TLS: s.SMTP.TLS,
+	return mail.New(mail.Config{Store: st, Log: log, Now: p.Now, Base: base, Box: w.box, Random: p.Random, Server: mail.Server{Host: s.SMTP.Host, Port: s.SMTP.Port, TLS: s.SMTP.TLS,
 		User: s.SMTP.User, Password: s.SMTP.Password.Reveal(), From: s.SMTP.From, Roots: roots}}), nil
 }
 

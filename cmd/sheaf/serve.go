@@ -130,7 +130,7 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	room := watchDisk(ctx, settings, st, log)
 	index.Paused = func() bool { return room.Level() != disk.Roomy }
 	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Media: files, Disk: room, Webhooks: hooks.rules(settings),
-		Address: base, MaxMedium: settings.MediaMax, FixedPlans: settings.PlanChanges == config.PlansByOperator, RequireSecondFactor: settings.RequireSecondFactor, Provider: provider, PasswordsOff: !settings.PasswordSignIn, MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
+		Address: base, MaxMedium: settings.MediaMax, FixedPlans: settings.PlanChanges == config.PlansByOperator, RequireSecondFactor: settings.RequireSecondFactor, Provider: provider, PasswordsOff: !settings.PasswordSignIn, Mails: mailsPeople(settings), MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
 	s, err := p.newServer(settings, st, files, room, index, a, hooks, log, lines, listener)
 	if err != nil {
 		return err
@@ -166,6 +166,10 @@ func (p *program) signInProvider(s *config.Settings, base string) (*app.SignInPr
 	return &app.SignInProvider{Name: s.OIDC.Name, TrustEmail: s.OIDC.TrustEmail, Provider: oidc.New(oidc.Config{Issuer: s.OIDC.Issuer, ClientID: s.OIDC.ClientID,
 		ClientSecret: string(s.OIDC.ClientSecret), Redirect: base + console.ProviderCallback, Roots: roots, Now: p.Now})}, nil
 }
+
+// mailsPeople reports whether links and notices are mailed to people. It takes a mail server, and the public address
+// with which the links begin.
+func mailsPeople(s *config.Settings) bool { return s.SMTP != nil && s.PublicURL != nil }
 
 // lockData creates the data folder and locks it for this server. With PostgreSQL it holds only a
 // master key, so nodes may share one.
@@ -286,7 +290,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 	if room != nil {
 		s.workers = append(s.workers, worker{name: "disk", run: room.Run})
 	}
-	letters, err := p.mailer(c, st, baseURL(c, l.Addr().String()), log)
+	letters, err := p.mailer(c, st, w, baseURL(c, l.Addr().String()), log)
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,7 @@ type App struct {
 	provider     *SignInProvider // nil: see Config.Provider
 	passwordsOff bool            // see Config.PasswordsOff
 	redeeming    *fair.Turns     // of addresses, for redeeming codes of the provider
+	mails        bool            // see Config.Mails
 	lines        lines           // queues for hashing passwords
 	merges       *fair.Turns     // of workspaces, for merging proposals, and for making and comparing releases
 	searches     *fair.Turns     // of workspaces, for readers who search a release
@@ -86,6 +87,9 @@ type Config struct {
 	Provider *SignInProvider
 	// PasswordsOff means that only people whom the operator allows it sign in with a password.
 	PasswordsOff bool
+	// Mails means that invitations, resets of passwords and notices are mailed to people. Without it, none is stored.
+	// It needs Webhooks.Box.
+	Mails bool
 	// MaxRecords returns how many projects, folders and documents together a workspace of that plan
 	// may have. If it returns 0 or is nil, there is no limit.
 	MaxRecords func(sheaf.Plan) int
@@ -96,7 +100,7 @@ type Config struct {
 
 // Webhooks has the dependencies of the rules about subscriptions.
 type Webhooks struct {
-	Box   *seal.Box    // seals secrets and headers before they are stored, and the second factors of people
+	Box   *seal.Box    // seals secrets and headers before they are stored, second factors, and mails that wait
 	Guard *guard.Guard // checks the addresses of endpoints
 	// SignatureHeader is the header with the signature. No custom header may replace it.
 	SignatureHeader string
@@ -118,7 +122,7 @@ func New(c Config) *App {
 	if c.MaxMedium == 0 {
 		c.MaxMedium = sheaf.MaxMedium
 	}
-	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), fixedPlans: c.FixedPlans, secondFactor: c.RequireSecondFactor, provider: c.Provider, passwordsOff: c.PasswordsOff, redeeming: fair.New(providerTurns), lines: newLines(), merges: fair.New(mergeTurns), searches: fair.New(mergeTurns), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
+	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), fixedPlans: c.FixedPlans, secondFactor: c.RequireSecondFactor, provider: c.Provider, passwordsOff: c.PasswordsOff, redeeming: fair.New(providerTurns), mails: c.Mails, lines: newLines(), merges: fair.New(mergeTurns), searches: fair.New(mergeTurns), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
 		index: c.Index, media: c.Media, verified: media.NewVerifier(c.Media, verifyWithin), webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 

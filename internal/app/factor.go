@@ -248,10 +248,9 @@ func (a *App) confirm(u sheaf.User, token string, in NewFactor) (secret []byte, 
 	return secret, step, err
 }
 
-// insertFactor stores the second factor of a user whom the transaction has locked, ends every session of the user, and
-// returns the recovery codes. It returns Conflict if the user has one.
-func (a *App) insertFactor(tx *store.Tx, by sheaf.Actor, secret []byte, step int64) (codes []string, err error) {
-	u := by.User
+// insertFactor stores the second factor of a user whom the transaction has locked, ends every session of the user, has it
+// mailed to the user, and returns the recovery codes. It returns Conflict if the user has one.
+func (a *App) insertFactor(tx *store.Tx, u sheaf.UserID, secret []byte, step int64, b Browser) (codes []string, err error) {
 	_, found, err := tx.LockFactor(u)
 	if err == nil && found {
 		err = errFactorOn
@@ -266,7 +265,10 @@ func (a *App) insertFactor(tx *store.Tx, by sheaf.Actor, secret []byte, step int
 	if err := tx.DeleteSessions(u); err != nil {
 		return nil, err
 	}
-	if err := a.auditInstance(tx, by, sheaf.ActionFactorAdded, u, nil); err != nil {
+	if err := a.auditInstance(tx, b.actor(u), sheaf.ActionFactorAdded, u, nil); err != nil {
+		return nil, err
+	}
+	if err := a.notify(tx, u, sheaf.Letter{About: sheaf.AboutFactor, Address: b.Address, Agent: cleanAgent(b.Agent)}); err != nil {
 		return nil, err
 	}
 	return a.newRecoveryCodes(tx, u)
@@ -309,7 +311,7 @@ func (a *App) SetUpFactor(ctx context.Context, s Session, in NewFactor, password
 		if err := samePassword(tx, s.User); err != nil {
 			return err
 		}
-		if codes, err = a.insertFactor(tx, b.actor(s.User.ID), secret, step); err != nil {
+		if codes, err = a.insertFactor(tx, s.User.ID, secret, step, b); err != nil {
 			return err
 		}
 		out, err = a.openSession(tx, s.User, b)
@@ -344,10 +346,14 @@ func (a *App) TurnOffFactor(ctx context.Context, s Session, proof string, b Brow
 		if err := tx.DeleteSessions(s.User.ID); err != nil {
 			return err
 		}
-		if err := a.auditInstance(tx, b.actor(s.User.ID), sheaf.ActionFactorRemoved, s.User.ID, nil); err != nil {
+		err := a.auditInstance(tx, b.actor(s.User.ID), sheaf.ActionFactorRemoved, s.User.ID, nil)
+		if err != nil {
 			return err
 		}
-		var err error
+		if err := a.notify(tx, s.User.ID, sheaf.Letter{About: sheaf.AboutFactorOff, Address: b.Address, Agent: cleanAgent(b.Agent)}); err != nil {
+			return err
+		}
+		b.Expected = true // the person was signed in
 		out, err = a.enter(tx, s.User, b, "")
 		return err
 	})

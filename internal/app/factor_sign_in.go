@@ -21,6 +21,9 @@ func (a *App) enter(tx *store.Tx, u sheaf.User, b Browser, old string) (NewSessi
 	if _, _, err := tx.DeleteSession(tokenHash(old)); err != nil {
 		return NewSession{}, err
 	}
+	if err := a.notifySignIn(tx, u, b); err != nil {
+		return NewSession{}, err
+	}
 	return a.openSession(tx, u, b)
 }
 
@@ -86,6 +89,9 @@ func (a *App) FinishSignIn(ctx context.Context, token, code string, b Browser, o
 		if _, _, err := tx.DeleteSession(tokenHash(old)); err != nil {
 			return err
 		}
+		if err := a.notifySignIn(tx, u, b); err != nil {
+			return err
+		}
 		out, err = a.openSession(tx, u, b)
 		return err
 	}, func() bool { return refusal == nil })
@@ -103,10 +109,13 @@ func (a *App) FinishWithFactor(ctx context.Context, token string, in NewFactor, 
 		if err != nil {
 			return err
 		}
-		if codes, err = a.insertFactor(tx, b.actor(u.ID), secret, step); err != nil { // ends the pending sign-in too
+		if codes, err = a.insertFactor(tx, u.ID, secret, step, b); err != nil { // ends the pending sign-in too
 			return err
 		}
 		if _, _, err := tx.DeleteSession(tokenHash(old)); err != nil {
+			return err
+		}
+		if err := a.notifySignIn(tx, u, b); err != nil {
 			return err
 		}
 		out, err = a.openSession(tx, u, b)

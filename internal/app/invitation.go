@@ -24,7 +24,7 @@ type NewInvitation struct {
 }
 
 // Invite creates a one-time link for joining the workspace. It replaces an older one for the same
-// e-mail. No mail is sent. restrictTo limits the person to these records; nil: the whole workspace.
+// e-mail. If the server sends mail, the link is mailed too. restrictTo limits the person to these records; nil: the whole workspace.
 // Invite returns Invalid if `email` is no e-mail address or the role allows no restriction. It returns
 // NotFound for unknown records of the restriction. It returns Conflict for a personal workspace, for a
 // member, or if maxInvitations to others are open.
@@ -62,6 +62,9 @@ func (w *work) invite(email string, role sheaf.Role, restrictTo *RestrictTo) (Ne
 	w.auditWithdrawn(replaced)
 	w.audit(sheaf.ActionInvitationCreated, string(i.ID), nil, memberFacts(role, to))
 	w.lines[len(w.lines)-1].Email = &i.Email
+	if err := w.mailInvitation(i.ID, token); err != nil {
+		return NewInvitation{}, err
+	}
 	return NewInvitation{i, token}, w.endRestrictions() // the replaced invitation may have had one
 }
 
@@ -160,7 +163,9 @@ type Join struct {
 	Address, Agent, Device, RequestID string
 }
 
-func (j Join) browser() Browser { return Browser{j.Address, j.Agent, j.RequestID} }
+func (j Join) browser() Browser {
+	return Browser{Address: j.Address, Agent: j.Agent, RequestID: j.RequestID, Device: j.Device}
+}
 
 // Join uses up an invitation's link and signs the person in, as SignIn does. A new user gets the name and the
 // password; a known user must give their own password, as for SignIn. It returns NotFound for a
@@ -230,7 +235,9 @@ func (a *App) useInvitation(ctx context.Context, in Join, o Offer, user sheaf.Us
 		if err := a.acceptInvitation(tx, ws.ID, now.Invitation, user, in.browser()); err != nil {
 			return err
 		}
-		s, err = a.enter(tx, user, in.browser(), old)
+		b := in.browser()
+		b.Expected = !o.Known
+		s, err = a.enter(tx, user, b, old)
 		return err
 	})
 	return s, err

@@ -47,6 +47,8 @@ type NewKey struct {
 	OfWorkspace bool
 	// RestrictTo limits the key to these records; nil: the whole workspace.
 	RestrictTo *RestrictTo
+	// From is where it was asked for. The user gets a mail with it.
+	From Browser
 }
 
 // check returns the first error of the fields.
@@ -90,7 +92,12 @@ func (a *App) CreateKey(ctx context.Context, c Caller, in NewKey) (sheaf.NewKey,
 			return sheaf.NewKey{}, err
 		}
 		in.OfWorkspace = in.OfWorkspace || c.Key.OfWorkspace
-		return w.makeKey(c.User, in)
+		k, err := w.makeKey(c.User, in)
+		if err != nil {
+			return k, err
+		}
+		return k, a.notify(w.Tx, c.User, sheaf.Letter{About: sheaf.AboutKey, Workspace: w.ws.ID, Key: in.Name, WithKey: c.Key.Name,
+			Address: in.From.Address, Agent: cleanAgent(in.From.Agent)})
 	})
 }
 

@@ -37,11 +37,7 @@ func (o Operator) SetPassword(ctx context.Context, email, password string) (shea
 		if err := tx.UseSetupLinks(); err != nil {
 			return err
 		}
-		// So would a session that was opened with the old password.
-		if err := tx.DeleteSessions(u.ID); err != nil {
-			return err
-		}
-		if err := tx.UpdateUser(u); err != nil {
+		if err := o.app.replacePassword(tx, u); err != nil {
 			return err
 		}
 		return o.app.auditInstance(tx, anOperator, sheaf.ActionPasswordSet, u.ID, nil)
@@ -127,7 +123,7 @@ func (o Operator) EraseUser(ctx context.Context, email string) (Erased, error) {
 			if out.Invitations == 0 {
 				return sheaf.Missing("user")
 			}
-			if err := forgetBrakes(tx, emailBrake(email)); err != nil {
+			if err := forgetEmail(tx, email); err != nil {
 				return err
 			}
 			if err := l.audit(); err != nil {
@@ -146,7 +142,10 @@ func (o Operator) EraseUser(ctx context.Context, email string) (Erased, error) {
 		if err != nil {
 			return err
 		}
-		if err := forgetBrakes(tx, "user "+string(u.ID), emailBrake(email)); err != nil {
+		if err := forgetBrakes(tx, "user "+string(u.ID)); err != nil {
+			return err
+		}
+		if err := forgetEmail(tx, email); err != nil {
 			return err
 		}
 		out.User = u
@@ -311,6 +310,17 @@ func forgetBrakes(tx *store.Tx, names ...string) error {
 		}
 	}
 	return nil
+}
+
+// forgetEmail deletes what is counted under the hash of an e-mail: failed sign-ins, resets of passwords, and mails.
+func forgetEmail(tx *store.Tx, email string) error {
+	if err := forgetBrakes(tx, emailBrake(email)); err != nil {
+		return err
+	}
+	if err := tx.ForgetResets(resetName(email)); err != nil {
+		return err
+	}
+	return tx.ForgetMailRates(store.MailRatesTo(email)...)
 }
 
 // UserIn is a user with their memberships, as the command line shows them.

@@ -33,6 +33,11 @@ type SignIn struct {
 	Agent           string // User-Agent header of the client
 	RequestID       string // for the audit log
 	Device          string // NewSession.Device of an earlier session in this browser; may be empty
+	Expected        bool   // as in Browser
+}
+
+func (in SignIn) browser() Browser {
+	return Browser{Address: in.Address, Agent: in.Agent, RequestID: in.RequestID, Device: in.Device, Expected: in.Expected}
 }
 
 // NewSession is a new session. Both tokens are only for the person's browser.
@@ -64,7 +69,7 @@ func (a *App) SignIn(ctx context.Context, in SignIn, old string) (NewSession, er
 		if err := samePassword(tx, user); err != nil {
 			return err
 		}
-		s, err = a.enter(tx, user, Browser{in.Address, in.Agent, in.RequestID}, old)
+		s, err = a.enter(tx, user, in.browser(), old)
 		return err
 	})
 	return s, err
@@ -148,12 +153,15 @@ func (a *App) checkPasswordOf(ctx context.Context, user sheaf.User, password str
 // clipPassword bounds the work for texts that are too long to be a password.
 func clipPassword(s string) string { return s[:min(len(s), MaxPassword+1)] }
 
-// Browser is what tells a person in which browser they signed in.
+// Browser is the browser of a person.
 type Browser struct {
 	Address string // of the client
 	Agent   string // its User-Agent header
 	// RequestID is that of the request, for the audit log.
 	RequestID string
+	Device    string // NewSession.Device of an earlier session in this browser; may be empty
+	// Expected means that a sign-in from this browser is no news: the person has just chosen the password in it.
+	Expected bool
 }
 
 // openSession creates a session for a user who gave the password.
@@ -457,10 +465,7 @@ func (a *App) ChangePassword(ctx context.Context, s Session, current, password s
 			return err
 		}
 		user.PasswordHash = hash
-		if err := tx.UpdateUser(user); err != nil {
-			return err
-		}
-		if err := tx.DeleteSessions(user.ID); err != nil {
+		if err := a.replacePassword(tx, user); err != nil {
 			return err
 		}
 		if err := a.auditInstance(tx, in.actor(user.ID), sheaf.ActionPasswordChanged, user.ID, nil); err != nil {

@@ -342,7 +342,7 @@ func TestStrings_AreWhatPeopleSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, said := range []string{"No matches", "Events", "Expires", "Never expires", "No views yet", "Remove password", "Manual order", "They lose access to this workspace",
-		"Forgot it? Ask your administrator", "Confirm password", "Restored your unsaved changes", "Previous", "Videos", "Audio", "Moved %s to %s."} {
+		"Forgot it? Ask an owner of your workspace", "Confirm password", "Restored your unsaved changes", "Previous", "Videos", "Audio", "Moved %s to %s."} {
 		if !strings.Contains(string(list), said) {
 			t.Errorf("no string of the pages says %q", said)
 		}

@@ -62,7 +62,7 @@ type Serve struct {
 	WebhookTimeout        *string  `name:"webhook-timeout" placeholder:"10s" help:"Time for one whole attempt, 1ms to 5m."`
 	WebhookAllowCIDR      []string `name:"webhook-allow-cidr" sep:"none" placeholder:"CIDR,..." example:"" help:"Addresses that deliveries may reach although they are private or otherwise special. Repeatable."`
 	WebhookCAFile         *string  `name:"webhook-ca-file" placeholder:"FILE" example:"" help:"More root certificates that deliveries, mail and sign-in at a provider trust, in PEM."`
-	SMTPURL               *string  `name:"smtp-url" placeholder:"smtps://..." example:"" secret:"" help:"Mail server for mails about failing webhooks and about proposals: smtps://USER:PASSWORD@HOST?from=ADDRESS, or smtp:// for STARTTLS."`
+	SMTPURL               *string  `name:"smtp-url" placeholder:"smtps://..." example:"" secret:"" help:"Mail server for mails about failing webhooks and about proposals and, with --public-url, for invitations, forgotten passwords and notices to people: smtps://USER:PASSWORD@HOST?from=ADDRESS, or smtp:// for STARTTLS."`
 	SignatureHeader       *string  `name:"signature-header" placeholder:"X-Service-Signature" help:"Name of the header that carries a delivery's signature."`
 	Retention             *string  `name:"retention" placeholder:"720h" help:"How long events and deliveries are kept, at least 1s."`
 	TrashRetention        *string  `name:"trash-retention" placeholder:"720h" help:"How long deleted documents can be restored, at least 1s; 0 means for ever."`

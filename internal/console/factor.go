@@ -57,9 +57,9 @@ func (v *visit) goOn(p signInPage, token string) error {
 	return v.done(v.console.base + cmp.Or(p.Next, "/"))
 }
 
-// browser returns what a session keeps of the browser.
+// browser returns the browser that sent the request.
 func (v *visit) browser() app.Browser {
-	return app.Browser{Address: v.Address(), Agent: v.r.UserAgent(), RequestID: v.RequestID()}
+	return app.Browser{Address: v.Address(), Agent: v.r.UserAgent(), RequestID: v.RequestID(), Device: v.device()}
 }
 
 // codePage is the data of sign-in-code.html.

@@ -43,6 +43,7 @@ var formFields = map[string][]string{
 	"invite":               {"email", "reach"},
 	"member-access":        {"reach"},
 	"setup":                {"email", "password", "again"},
+	"reset":                {"password", "again"},
 	"invitation":           {"name", "password", "again"},
 	"account":              {"name", "current", "password", "again", "proof"},
 	"second-factor":        {"code", "current"},

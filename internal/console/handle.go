@@ -204,11 +204,11 @@ func (v *visit) fail(err error) {
 	}
 	var refusal *sheaf.Error
 	if !errors.As(err, &refusal) {
-		v.console.Log.Error("page failed", "path", v.r.URL.Path, "error", err)
+		v.console.Log.Error("page failed", "path", front.LoggedPath(v.r.URL.Path), "error", err)
 		refusal = &sheaf.Error{Text: "The page could not be shown, and nothing was changed. Try again in a moment. Your administrator finds the reason in the log."}
 	}
 	if refusal.Cause != nil && v.r.Context().Err() == nil { // a client that left is no fault of the store
-		v.console.Log.Error("page needs the store", "path", v.r.URL.Path, "error", err)
+		v.console.Log.Error("page needs the store", "path", front.LoggedPath(v.r.URL.Path), "error", err)
 	}
 	if refusal.Cause != nil && refusal.Person == "" {
 		refusal = &sheaf.Error{Kind: refusal.Kind, RetryAfter: refusal.RetryAfter,

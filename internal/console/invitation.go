@@ -68,7 +68,7 @@ func (c *Console) inviteForm(v *visit) error {
 }
 
 // invite answers POST /w/{workspace}/members/invite: it creates an invitation and shows its link,
-// once.
+// once. If the server sends mail, the person gets the link by mail too.
 func (c *Console) invite(v *visit) error {
 	p := invitePage{Email: strings.TrimSpace(v.field("email"))}
 	var restrictTo *app.RestrictTo

@@ -143,7 +143,7 @@ func (c *Console) createKey(v *visit) error {
 	if err := f.Reach.checkScopes(scopes); err != nil {
 		return v.again("key-form", f, err)
 	}
-	in := app.NewKey{Name: f.Name, Scopes: scopes, OfWorkspace: f.Workspace, RestrictTo: restrictTo}
+	in := app.NewKey{Name: f.Name, Scopes: scopes, OfWorkspace: f.Workspace, RestrictTo: restrictTo, From: v.browser()}
 	for _, e := range expiries {
 		if e.Value == f.Expires && e.Lasts > 0 {
 			at := c.Now().Add(e.Lasts)

@@ -43,6 +43,10 @@ GET /sign-in/provider: anyone
 GET /sign-in/provider/callback: anyone
 GET /sign-in/bind: anyone
 POST /sign-in/bind: anyone
+GET /sign-in/forgot: anyone
+POST /sign-in/forgot: anyone
+GET /sign-in/reset/{token}: anyone
+POST /sign-in/reset/{token}: anyone
 POST /sign-in/continue: signed in
 POST /sign-out: anyone
 POST /sign-out-everywhere: signed in

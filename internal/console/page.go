@@ -196,7 +196,8 @@ func (c *Console) functions() template.FuncMap {
 	return template.FuncMap{
 		"asset":    func(name string) string { return c.base + c.files.address(name) },
 		"time":     func(t any) template.HTML { return timeElement(t, "") },
-		"browser":  browserName,
+		"browser":  sheaf.BrowserName,
+		"mails":    c.app.Mails,
 		"clock":    func(t any) template.HTML { return timeElement(t, " data-clock") }, // stays a time of day, for tables
 		"many":     many,
 		"figure":   figure,

@@ -34,6 +34,7 @@ type signInPage struct {
 	Pending     bool   // no user has a password yet
 	Page        string // the page of the interrupted form, for a sign-in that cannot keep the form
 	Open        bool   // a password would be sent unencrypted, and not to this machine
+	Reset       bool   // the person has just chosen a new password
 	interrupted
 }
 

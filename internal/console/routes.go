@@ -51,6 +51,10 @@ func (c *Console) allRoutes() []route {
 		get(ProviderCallback, anyone, c.backFromProvider),
 		get("/sign-in/bind", anyone, c.bindForm),
 		post("/sign-in/bind", anyone, c.bind),
+		get("/sign-in/forgot", anyone, c.forgotForm),
+		post("/sign-in/forgot", anyone, c.forgot),
+		get("/sign-in/reset/{token}", anyone, c.resetForm),
+		post("/sign-in/reset/{token}", anyone, c.reset),
 		post("/sign-in/continue", signedIn, c.continueSignIn, readOnly),
 		post("/sign-out", anyone, c.signOut),
 

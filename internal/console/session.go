@@ -38,6 +38,7 @@ func (c *Console) signInForm(v *visit) error {
 	if v.in {
 		return v.done(c.base + "/" + strings.TrimPrefix(p.Next, "/"))
 	}
+	p.Reset = v.r.URL.Query().Get("done") == "reset"
 	var err error
 	if p.Pending, err = c.app.SetupPending(v.r.Context()); err != nil {
 		return err

@@ -37,7 +37,7 @@ func (c *Console) completeSetup(v *visit) error {
 	if ways.PasswordsOff {
 		return v.done(c.base + "/sign-in")
 	}
-	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: password, Address: v.Address(), Agent: v.r.UserAgent(), RequestID: v.RequestID()}, v.token)
+	s, err := c.app.SignIn(v.r.Context(), app.SignIn{Email: p.Email, Password: password, Address: v.Address(), Agent: v.r.UserAgent(), RequestID: v.RequestID(), Expected: true}, v.token)
 	if err != nil {
 		return err
 	}

@@ -208,7 +208,7 @@ func (x *Exchange) finish() {
 	now := f.Now()
 	took := now.Sub(x.Started)
 	x.Counted.Served(x.status, took)
-	obs.LogRequest(f.Log, &obs.Request{At: now, Method: x.Request.Method, Path: loggedPath(x.Request.URL.Path), Status: x.status,
+	obs.LogRequest(f.Log, &obs.Request{At: now, Method: x.Request.Method, Path: LoggedPath(x.Request.URL.Path), Status: x.status,
 		Duration: took, ID: x.ID, Key: x.Key, Tool: x.Tool, Refused: x.Refused})
 }
 
@@ -218,10 +218,10 @@ func (x *Exchange) Unexpected() string {
 	return "an unexpected error happened here: repeat the request, and report it with the request id " + x.ID + " if it goes on"
 }
 
-// loggedPath returns the path for the log: without the tokens of one-time links and of shares, and with at
+// LoggedPath returns the path for the log: without the tokens of one-time links and of shares, and with at
 // most maxLoggedPath bytes.
-func loggedPath(path string) string {
-	for _, link := range []string{"/setup/", "/invite/", "/s/"} {
+func LoggedPath(path string) string {
+	for _, link := range []string{"/setup/", "/invite/", "/reset/", "/s/"} {
 		// At any position and in any case: a path that matches no route may contain a secret too.
 		if at := strings.Index(strings.ToLower(path), link); at >= 0 && at+len(link) < len(path) {
 			return clipPath(path[:at]) + link + "redacted"

@@ -40,7 +40,7 @@ func TestFront_EveryPathHasItsEdge(t *testing.T) {
 		front.Mount{Edge: named("probes"), Paths: httpapi.ProbePaths, Unbounded: true},
 		front.Mount{Edge: named("console"), Paths: console.Paths})
 	for edge, paths := range map[string][]string{
-		"console": {"/", "/setup/x", "/invite/x", "/assets/console.css", "/sign-in", "/sign-in/code", "/sign-in/x", "/sign-out", "/account", "/account/name", "/w/x/projects", "/w/nothing/like/it"},
+		"console": {"/", "/setup/x", "/invite/x", "/assets/console.css", "/sign-in", "/sign-in/code", "/sign-in/x", "/sign-in/reset/x", "/sign-out", "/account", "/account/name", "/w/x/projects", "/w/nothing/like/it"},
 		"probes":  {"/healthz", "/readyz"},
 		"api": {"/api", "/api/v1/me", "/api//v1", "//api", "/docs", "/openapi.json", "/x", "/setup", "/invite", "/w", "/healthz/", "//healthz", "/./healthz",
 			"/w//x", "/w/", "/w/../x", "/account/", "/accounts", "//", "/favicon.icon", "*", ""},

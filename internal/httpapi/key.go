@@ -46,6 +46,16 @@ func restrictTo(in *strict.Fields) *app.RestrictTo {
 	return &out
 }
 
+// createKey answers POST /api/v1/api-keys.
+func (s *Server) createKey(x *exchange, in *strict.Fields) (answer, error) {
+	k, err := newKey(in)
+	if err != nil {
+		return answer{}, err
+	}
+	k.From = app.Browser{Address: x.Address(), Agent: x.Request.UserAgent()}
+	return once(x, createdKey, func(c app.Caller) (sheaf.NewKey, error) { return s.App.CreateKey(x.Request.Context(), c, k) })
+}
+
 // rotateKey answers POST /api/v1/api-keys/{id}/rotate.
 func (s *Server) rotateKey(x *exchange, in *strict.Fields) (answer, error) {
 	id, err := pathID[sheaf.KeyID](x)

@@ -204,7 +204,7 @@ func (s *Server) allRoutes() []route {
 		on(post, "/api/webhooks/deliveries/{id}/redeliver", hooksWrite, s.redeliver),
 
 		on(get, "/api/v1/api-keys", needs(sheaf.KeysRead), lists(s.App.Keys)),
-		on(post, "/api/v1/api-keys", needs(sheaf.KeysWrite), creates(newKey, s.App.CreateKey, createdKey)),
+		on(post, "/api/v1/api-keys", needs(sheaf.KeysWrite), s.createKey),
 		on(post, "/api/v1/api-keys/{id}/rotate", needs(sheaf.KeysWrite), s.rotateKey, emptyBody),
 		on(remove, "/api/v1/api-keys/{id}", needs(sheaf.KeysWrite), s.revokeKey),
 

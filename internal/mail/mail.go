@@ -1,19 +1,21 @@
-// Package mail informs the owners and admins of a workspace by mail that a webhook fails, and a member
-// that they were asked to approve a proposal, if the operator has set up a mail server. What is to be
-// sent is stored in the transaction that counts the failure or asks the member. So it is sent at least
-// once, by one of the nodes, even after a restart. The package must send nothing else, and nothing may
-// wait for it.
+// Package mail sends mails, if the operator has set up a mail server: to the owners and admins of a
+// workspace that a webhook fails, to a member that they were asked to approve a proposal, and to people
+// their invitations, the links for a forgotten password, and notices about their accounts. What is to be
+// sent is stored in the transaction that causes it. So it is sent at least once, by one of the nodes,
+// even after a restart. The package must send nothing else, and nothing may wait for it.
 package mail
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/store"
 )
@@ -40,7 +42,9 @@ type Config struct {
 	Log    *slog.Logger
 	Now    func() time.Time
 	Server Server
-	Base   string // address of the console, without a trailing slash
+	Base   string    // address of the console, without a trailing slash
+	Box    *seal.Box // opens what mails to people need
+	Random io.Reader // for the tokens of links; cryptographically strong
 }
 
 // Mailer sends the mails.
@@ -52,7 +56,7 @@ type Mailer struct {
 // New returns a Mailer. It does nothing before Run.
 func New(c Config) *Mailer {
 	m := &Mailer{Config: c, mails: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sheaf_mails_total",
-		Help: "Mails about failing webhooks and about proposals, by outcome."}, []string{"outcome"})}
+		Help: "Mails, by outcome."}, []string{"outcome"})}
 	for _, outcome := range []string{sent, postponed, dropped} {
 		m.mails.WithLabelValues(outcome)
 	}
@@ -95,26 +99,34 @@ func (m *Mailer) Run(ctx context.Context) error {
 
 // round sends what is due. Of several nodes, one sends at a time. If nothing is due, it only reads.
 func (m *Mailer) round(ctx context.Context) error {
-	due, err := m.due(ctx)
-	if err != nil || len(due) == 0 {
+	letters, due, err := m.due(ctx)
+	if err != nil || len(letters)+len(due) == 0 {
 		return err
 	}
 	return m.Store.Alone(ctx, "mail", m.Once)
 }
 
-// due returns a batch of due mails.
-func (m *Mailer) due(ctx context.Context) (due []store.Notice, err error) {
+// due returns a batch of due mails: those to people, and those about webhooks and proposals.
+func (m *Mailer) due(ctx context.Context) (letters []store.Letter, due []store.Notice, err error) {
 	err = m.Store.Read(ctx, func(r *store.Reader) (err error) {
+		if letters, err = r.LettersDue(m.Now(), batch); err != nil {
+			return err
+		}
 		due, err = r.NoticesDue(m.Now(), batch)
 		return err
 	})
-	return due, err
+	return letters, due, err
 }
 
 // Once sends one batch of due mails. It stops at the first error: if the mail server is
 // unreachable, the remaining mails would fail too.
 func (m *Mailer) Once(ctx context.Context) error {
-	due, err := m.due(ctx)
+	letters, due, err := m.due(ctx)
+	for i := range letters {
+		if err == nil {
+			err = m.sendToPerson(ctx, letters[i])
+		}
+	}
 	for i := range due {
 		if err == nil {
 			err = m.send(ctx, due[i])
@@ -235,9 +247,13 @@ func (m *Mailer) settle(ctx context.Context, n store.Notice) error {
 }
 
 func (m *Mailer) postpone(ctx context.Context, n store.Notice) error {
-	rest := longestRest
-	if n.Tries < 6 {
-		rest = firstRest << n.Tries
+	return m.Store.Write(ctx, func(tx *store.Tx) error { return tx.PostponeNotice(n, m.Now().Add(restAfter(n.Tries))) })
+}
+
+// restAfter returns the pause after a mail that could not be sent, and failed `tries` times before.
+func restAfter(tries int64) time.Duration {
+	if tries < 6 {
+		return firstRest << tries
 	}
-	return m.Store.Write(ctx, func(tx *store.Tx) error { return tx.PostponeNotice(n, m.Now().Add(rest)) })
+	return longestRest
 }

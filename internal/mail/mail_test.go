@@ -112,7 +112,7 @@ func (s *scene) turn(active bool) {
 
 // mailer returns a Mailer that has just started.
 func (s *scene) mailer() *mail.Mailer {
-	return mail.New(mail.Config{Store: s.api.Store, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Now: s.api.Clock.Now, Base: "https://sheaf.example.com",
+	return mail.New(mail.Config{Store: s.api.Store, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Now: s.api.Clock.Now, Base: "https://sheaf.example.com", Box: s.api.Webhooks.Box, Random: rand.Reader,
 		Server: mail.Server{Host: s.server.Host, Port: s.server.Port, From: "sheaf@example.com"}})
 }
 

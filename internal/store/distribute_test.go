@@ -56,6 +56,9 @@ var sharedTables = map[string]string{
 	"pending_sign_ins":   "a person's",
 	"identities":         "a person's",
 	"used_sign_ins":      "before anybody is known",
+	"password_resets":    "a person's, or of an e-mail that nobody has",
+	"letters":            "a person's",
+	"mail_rates":         "by name: of an address, a workspace or the installation",
 	"settings":           "of the installation",
 	"instance_audit":     "of the installation",
 	"counters":           "they give the small numbers of workspaces and subscriptions",
@@ -108,6 +111,7 @@ var spanning = map[string][]string{
 		"r.removing = 1 AND w.deleted_at = 0", // deleted releases
 		"r.until <= $1 AND w.deleted_at = 0",  // releases whose import was given up
 		"n.due IS NOT NULL AND n.due <= $1",   // mails to send
+		"i.letter_due IS NOT NULL AND i.letter_due <= $1",
 		"UPDATE media SET until = $1 WHERE state <> 1",
 		"until < $1", // claims of nodes that died
 		"WITH q AS MATERIALIZED ( SELECT l.ws, l.sub, l.recovered_to", // lanes in which something waits

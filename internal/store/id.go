@@ -52,6 +52,8 @@ func (r *Reader) bound(args []any) (err error) {
 			args[i] = optBytes(a)
 		case sheaf.ShareID:
 			args[i] = idBytes(string(a))
+		case letterID:
+			args[i] = idBytes(string(a))
 		case sheaf.ProposalID:
 			args[i] = idBytes(string(a))
 		case *sheaf.ProposalID:

@@ -190,6 +190,15 @@ WHERE hash IN (SELECT hash FROM invitations WHERE expires_at <= $1 LIMIT $2)`
 	oldFailures = `
 DELETE FROM sign_in_failures
 WHERE name IN (SELECT name FROM sign_in_failures WHERE failed_at <= $1 LIMIT $2)`
+	oldResets = `
+DELETE FROM password_resets
+WHERE (name, number) IN (SELECT name, number FROM password_resets WHERE asked_at <= $1 LIMIT $2)`
+	oldLetters = `
+DELETE FROM letters
+WHERE (user_id, id) IN (SELECT user_id, id FROM letters WHERE at <= $1 LIMIT $2)`
+	oldMailRates = `
+DELETE FROM mail_rates
+WHERE name IN (SELECT name FROM mail_rates WHERE until <= $1 LIMIT $2)`
 	oldMemberEvents = `
 DELETE FROM member_events
 WHERE (ws, number) IN (SELECT ws, number FROM member_events WHERE at < $1 LIMIT $2)`
@@ -221,6 +230,21 @@ func (tx *Tx) DeleteInvitationsEnded(now time.Time, most int) (int64, error) {
 // `before`, and returns how many.
 func (tx *Tx) DeleteFailures(before time.Time, most int) (int64, error) {
 	return tx.changed(oldFailures, before, most)
+}
+
+// DeleteResets deletes up to `most` resets of passwords that were asked for at or before `before`, and returns how many.
+func (tx *Tx) DeleteResets(before time.Time, most int) (int64, error) {
+	return tx.changed(oldResets, before, most)
+}
+
+// DeleteOldLetters deletes up to `most` notices to people that were caused at or before `before`, and returns how many.
+func (tx *Tx) DeleteOldLetters(before time.Time, most int) (int64, error) {
+	return tx.changed(oldLetters, before, most)
+}
+
+// DeleteMailRates deletes up to `most` allowances of mails that are whole again at `now`, and returns how many.
+func (tx *Tx) DeleteMailRates(now time.Time, most int) (int64, error) {
+	return tx.changed(oldMailRates, now, most)
 }
 
 // TrashEnd is a position in the order in which a workspace's documents were deleted. It stands for

@@ -62,8 +62,8 @@ UPDATE users
 SET email = NULL, email_folded = NULL, name = $2, password_hash = '', password_allowed = 0, erased_at = $3
 WHERE id = $1`
 
-// EraseUser overwrites what tells who the user is. It deletes the sessions, the second factor and the identities of
-// the user, and in every workspace the invitations to the e-mail and those that the user sent. The id stays.
+// EraseUser overwrites what tells who the user is. It deletes the sessions, the second factor, the identities and the
+// waiting mails of the user, and in every workspace the invitations to the e-mail and those that the user sent. The id stays.
 func (tx *Tx) EraseUser(u sheaf.User, now time.Time) error {
 	tx.note.erased = true
 	if u.Email != nil {
@@ -81,6 +81,12 @@ func (tx *Tx) EraseUser(u sheaf.User, now time.Time) error {
 		return err
 	}
 	if _, err := tx.DeleteIdentities(u.ID); err != nil {
+		return err
+	}
+	if err := tx.DeleteLetters(u.ID); err != nil {
+		return err
+	}
+	if err := tx.exec(`DELETE FROM password_resets WHERE user_id = $1`, u.ID); err != nil {
 		return err
 	}
 	return tx.exec(eraseUser, u.ID, sheaf.ErasedUser, now)

@@ -187,6 +187,13 @@ func (s *Sweeper) rows(ctx context.Context) error {
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteUsedSignInsEnded(now, batch) }},
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteInvitationsEnded(now, batch) }},
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.ForgetOldKeys(now, batch) }},
+		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteMailRates(now, batch) }},
+		{store.ResetsKept, func(tx *store.Tx, now time.Time) (int64, error) {
+			return tx.DeleteResets(now.Add(-store.ResetsKept), batch)
+		}},
+		{store.LettersKept, func(tx *store.Tx, now time.Time) (int64, error) {
+			return tx.DeleteOldLetters(now.Add(-store.LettersKept), batch)
+		}},
 		{failures, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteFailures(now.Add(-failures), batch) }},
 		{s.Retention, func(tx *store.Tx, now time.Time) (int64, error) {
 			return tx.DeleteKeysEnded(now.Add(-max(s.Retention, store.KeysKept)), batch)

@@ -797,10 +797,19 @@ var bugs = []bug{
 		name: "front: the token of a share is logged",
 		Fault: plant.Fault{{
 			File: "internal/front/front.go",
-			Old:  `[]string{"/setup/", "/invite/", "/s/"}`,
-			New:  `[]string{"/setup/", "/invite/"}`,
+			Old:  `[]string{"/setup/", "/invite/", "/reset/", "/s/"}`,
+			New:  `[]string{"/setup/", "/invite/", "/reset/"}`,
 		}},
 		pkg: "./internal/publish", run: "TestToken_IsInNoLog",
+	},
+	{
+		name: "front: the token of a reset is logged",
+		Fault: plant.Fault{{
+			File: "internal/front/front.go",
+			Old:  `[]string{"/setup/", "/invite/", "/reset/", "/s/"}`,
+			New:  `[]string{"/setup/", "/invite/", "/s/"}`,
+		}},
+		pkg: "./cmd/sheaf", run: "TestServe_MailsPeople$",
 	},
 	{
 		name: "mcp: a page of another site may ask",
@@ -1080,6 +1089,60 @@ var bugs = []bug{
 			New:  "		if found && len(in.Token) == 0 {\n			s, err = a.wait(",
 		}},
 		pkg: "./internal/app", run: "TestFactor_Invitation",
+	},
+	{
+		name: "store: more than three resets of a password are mailed in an hour",
+		Fault: plant.Fault{{
+			File: "internal/store/reset.go",
+			Old:  "taken && now.Sub(at) < ResetsKept",
+			New:  "taken && now.Sub(at) < 0",
+		}},
+		pkg: "./internal/app", run: "TestReset_SixtyFourAtOnce",
+	},
+	{
+		name: "store: asking for a reset does less for an e-mail that no user has",
+		Fault: plant.Fault{{
+			File: "internal/store/reset.go",
+			Old:  "	asked := map[int64]time.Time{}\n",
+			New:  "	asked := map[int64]time.Time{}\n	if u == nil {\n		return nil\n	}\n",
+		}},
+		pkg: "./internal/store", run: "TestAskReset_DoesTheSameForEveryEmail",
+	},
+	{
+		name: "app: a new password does not end the links of resets",
+		Fault: plant.Fault{{
+			File: "internal/app/reset.go",
+			Old:  "	return tx.EndResets(u.ID)\n",
+			New:  "	return nil\n",
+		}},
+		pkg: "./internal/mail", run: "TestPeople_Reset$",
+	},
+	{
+		name: "app: a browser that is remembered causes a mail",
+		Fault: plant.Fault{{
+			File: "internal/app/letter.go",
+			Old:  "known || b.Expected",
+			New:  "!known && b.Expected",
+		}},
+		pkg: "./internal/mail", run: "TestPeople_NewBrowser",
+	},
+	{
+		name: "mail: the log has the token of a link that the mail server repeats",
+		Fault: plant.Fault{{
+			File: "internal/mail/people.go",
+			Old:  "return m.dropLetter(ctx, l, without(err, mail.secret))",
+			New:  "return m.dropLetter(ctx, l, err)",
+		}},
+		pkg: "./internal/mail", run: "TestPeople_LogHasNoSecret",
+	},
+	{
+		name: "mail: names add lines to a mail",
+		Fault: plant.Fault{{
+			File: "internal/mail/people.go",
+			Old:  "r < ' ' || r == 0x7f || r == 0x2028",
+			New:  "r == 0x2028",
+		}},
+		pkg: "./internal/mail", run: "TestPeople_HostileNames",
 	},
 	{
 		name: "app: a session does not hand the restriction of a person down",

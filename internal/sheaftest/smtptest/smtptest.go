@@ -3,12 +3,15 @@
 package smtptest
 
 import (
+	"bytes"
 	"crypto/tls"
 	"io"
 	"log"
 	"maps"
+	"mime/quotedprintable"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -43,6 +46,7 @@ type Server struct {
 
 	mu      sync.Mutex // guards what follows
 	away    bool
+	quoting int
 	letters []Letter
 	refused map[string]*smtp.SMTPError // by recipient; "" is every letter
 }
@@ -103,6 +107,35 @@ func (s *Server) Refuse(recipient string, code int) {
 	if code != 0 {
 		s.refused[recipient] = &smtp.SMTPError{Code: code, EnhancedCode: smtp.NoEnhancedCode, Message: "not here"}
 	}
+}
+
+// RefuseQuoting makes the server answer with the code to every mail, and repeat the lines with a link in the answer. The
+// code 0 accepts mails again.
+func (s *Server) RefuseQuoting(code int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quoting = code
+}
+
+// quote returns the error of RefuseQuoting for a mail.
+func (s *Server) quote(body []byte) error {
+	s.mu.Lock()
+	code := s.quoting
+	s.mu.Unlock()
+	if code == 0 {
+		return nil
+	}
+	text, err := io.ReadAll(quotedprintable.NewReader(bytes.NewReader(body)))
+	if err != nil {
+		return err
+	}
+	said := "no links, please:"
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, "://") {
+			said += " " + strings.TrimSpace(line)
+		}
+	}
+	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.NoEnhancedCode, Message: said}
 }
 
 // refusal returns the error for a recipient; nil if mails are accepted.
@@ -174,6 +207,9 @@ func (c *session) Data(r io.Reader) error {
 	body, err := io.ReadAll(r)
 	if err == nil {
 		err = c.server.refusal("")
+	}
+	if err == nil {
+		err = c.server.quote(body)
 	}
 	if err != nil {
 		return err

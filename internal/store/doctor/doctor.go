@@ -93,7 +93,7 @@ func Examine(ctx context.Context, s *store.Store, x Examination, tell func(Findi
 		if err := p.orphans(); err != nil {
 			return err
 		}
-		if err := p.run(checkFactors); err != nil {
+		if err := p.run(join(checkFactors, checkLetters)); err != nil {
 			return err
 		}
 		ids, err = engine.All(p.sql, `SELECT id FROM workspaces WHERE removing = 0 ORDER BY id`, func(w *engine.Row) sheaf.WorkspaceID { return sheaf.WorkspaceID(sheaf.FormatUUID(w.ID())) })
@@ -137,7 +137,7 @@ type check struct {
 }
 
 // workspaceChecks are all promises about one workspace.
-var workspaceChecks = join(checkWorkspace, checkRestrictions, checkPlan, checkKeys, checkReferences, checkFolders, checkBrandings, checkProjects, checkDocuments, checkVersions, checkShares, checkProposals, checkReleases, checkEvents,
+var workspaceChecks = join(checkWorkspace, checkRestrictions, checkPlan, checkKeys, checkInvitations, checkReferences, checkFolders, checkBrandings, checkProjects, checkDocuments, checkVersions, checkShares, checkProposals, checkReleases, checkEvents,
 	checkSubscriptions, checkDeliveries)
 
 // join puts lists of checks one after the other.

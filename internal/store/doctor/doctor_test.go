@@ -282,6 +282,14 @@ var plants = []plant{
 	{check: "recovery code", sql: []string{
 		`INSERT INTO users (id, name, password_hash, created_at) VALUES ({id}, '', 'x', 1)`,
 		`INSERT INTO recovery_codes (user_id, hash) SELECT {id}, hash FROM api_keys WHERE ws = {n}`}},
+	{check: "notice letter", sql: []string{
+		`INSERT INTO users (id, name, password_hash, created_at) VALUES ({id}, '', 'x', 1)`,
+		`INSERT INTO letters (user_id, id, letter, at, due) SELECT {id}, {id}, hash, 1, 1 FROM api_keys WHERE ws = {n}`}},
+	{check: "reset letter", sql: []string{
+		`INSERT INTO password_resets (name, number, asked_at, letter) SELECT 'x', 0, 1, hash FROM api_keys WHERE ws = {n}`}},
+	{check: "invitation letter", sql: []string{
+		`INSERT INTO invitations (ws, id, hash, email, email_folded, role, invited_by, created_at, expires_at, letter)
+		 SELECT {n}, {id}, hash, 'x', 'x', 'member', user_id, 1, 1, hash FROM api_keys WHERE ws = {n}`}},
 	{check: "orphan", beside: "reference", sql: []string{
 		`INSERT INTO idempotency_keys (ws, method, path, key, body_hash, status, location, etag, body, created_at)
 		 SELECT 100000, 'POST', '/', 'k', hash, 201, '', '', '', 1 FROM api_keys WHERE ws = {n}`}},
@@ -505,7 +513,7 @@ func (w *patients) violations(t *testing.T, s *store.Store) map[sheaf.WorkspaceI
 }
 
 // outside are the checks of what belongs to no workspace.
-var outside = map[string]bool{"orphan": true, "second factor": true, "recovery code": true}
+var outside = map[string]bool{"orphan": true, "second factor": true, "recovery code": true, "notice letter": true, "reset letter": true}
 
 func (w *patients) compare(t *testing.T, found map[sheaf.WorkspaceID][]string, sqlite bool) {
 	t.Helper()

@@ -3,7 +3,7 @@ package doctor
 // CheckNames returns the names of the checks of a workspace, and of rows without one.
 func CheckNames() []string {
 	names := []string{"orphan"}
-	for _, c := range join(workspaceChecks, checkFactors) {
+	for _, c := range join(workspaceChecks, checkFactors, checkLetters) {
 		if !c.information {
 			names = append(names, c.name)
 		}

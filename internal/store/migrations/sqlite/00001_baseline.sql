@@ -194,10 +194,14 @@ CREATE TABLE invitations (
   invited_by BLOB NOT NULL REFERENCES users (id),
   created_at BIGINT NOT NULL,
   expires_at BIGINT NOT NULL,
+  letter BLOB, -- what the mail needs, sealed with the master key: the token of the link. NULL: no mail is to be sent
+  letter_due BIGINT, -- when to send the mail. NULL: no mail is to be sent
+  letter_tries BIGINT NOT NULL DEFAULT 0, -- failed attempts to send it
   PRIMARY KEY (ws, id)
 );
 CREATE UNIQUE INDEX invitations_by_email ON invitations (ws, email_folded); -- one open invitation per address
 CREATE INDEX invitations_by_expiry ON invitations (expires_at); -- for the sweep
+CREATE INDEX invitations_letters ON invitations (letter_due) WHERE letter_due IS NOT NULL; -- the mails to send
 CREATE INDEX invitations_restricted ON invitations (ws, restriction) WHERE restriction <> 0; -- whether a restriction is live
 
 -- People who are signed in to the console.
@@ -264,6 +268,43 @@ CREATE TABLE sign_in_failures (
   failed_at BIGINT NOT NULL -- the last failure
 );
 CREATE INDEX sign_in_failures_by_time ON sign_in_failures (failed_at); -- for the sweep
+
+-- Resets of forgotten passwords that were asked for within the last hour, for each e-mail that somebody typed, whether
+-- or not a user has it. An e-mail has at most three.
+CREATE TABLE password_resets (
+  name TEXT NOT NULL, -- hash of the e-mail
+  number BIGINT NOT NULL, -- 0, 1 or 2
+  user_id BLOB, -- the user with the e-mail and a password. NULL: there is none, so no mail is sent
+  asked_at BIGINT NOT NULL,
+  letter BLOB, -- what the mail says, sealed with the master key. NULL: no mail is to be sent
+  due BIGINT, -- when to send the mail. NULL: no mail is to be sent
+  tries BIGINT NOT NULL DEFAULT 0, -- failed attempts to send it
+  hash BLOB UNIQUE, -- SHA-256 of the token in the link. NULL: there is no valid link
+  PRIMARY KEY (name, number)
+);
+CREATE INDEX password_resets_due ON password_resets (due) WHERE due IS NOT NULL; -- the mails to send
+CREATE INDEX password_resets_by_user ON password_resets (user_id); -- a new password ends them
+CREATE INDEX password_resets_by_time ON password_resets (asked_at); -- for the sweep
+
+-- Mails to people about their own accounts that wait to be sent. A sent one is deleted.
+CREATE TABLE letters (
+  user_id BLOB NOT NULL REFERENCES users (id),
+  id BLOB NOT NULL,
+  letter BLOB NOT NULL, -- what it says, sealed with the master key
+  at BIGINT NOT NULL, -- when that happened
+  due BIGINT NOT NULL, -- when to send it
+  tries BIGINT NOT NULL DEFAULT 0, -- failed attempts to send it
+  PRIMARY KEY (user_id, id)
+);
+CREATE INDEX letters_due ON letters (due); -- the mails to send
+CREATE INDEX letters_by_time ON letters (at); -- for the sweep
+
+-- Until when an allowance of mails is used up, by its name.
+CREATE TABLE mail_rates (
+  name TEXT PRIMARY KEY,
+  until BIGINT NOT NULL
+);
+CREATE INDEX mail_rates_by_end ON mail_rates (until); -- for the sweep
 
 -- ===== API keys, kept answers, usage =====
 
