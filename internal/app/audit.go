@@ -93,10 +93,10 @@ func (a *App) auditInstance(tx *store.Tx, by sheaf.Actor, action sheaf.AuditActi
 	return tx.InsertInstanceAudit(l)
 }
 
-// insertFailure counts a failure in the instance's audit log, for this account, address and minute. u is
-// empty for an unknown account: what was typed may be a password, and is not stored.
-func (a *App) insertFailure(tx *store.Tx, action sheaf.AuditAction, u sheaf.UserID, address string) error {
-	l, _ := a.auditLine(sheaf.Actor{Address: address}, action, string(u), nil, nil)
+// insertFailure counts a failure in the instance's audit log, for this target, address and minute. The target is
+// the id of an account. It is empty for an unknown one: what was typed may be a password, and is not stored.
+func (a *App) insertFailure(tx *store.Tx, action sheaf.AuditAction, target, address string) error {
+	l, _ := a.auditLine(sheaf.Actor{Address: address}, action, target, nil, nil)
 	l.At, l.Count = l.At.Truncate(time.Minute), 1
 	return tx.InsertInstanceAudit(l)
 }

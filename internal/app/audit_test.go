@@ -304,7 +304,7 @@ func TestAudit_EraseDeletesAddresses(t *testing.T) {
 					return err
 				}
 			}
-			return a.insertFailure(tx, sheaf.ActionSignInFailed, eve.User, by.Address)
+			return a.insertFailure(tx, sheaf.ActionSignInFailed, string(eve.User), by.Address)
 		})
 		if err != nil {
 			t.Fatal(err)

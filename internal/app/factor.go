@@ -119,7 +119,7 @@ func (a *App) checkCode(tx *store.Tx, by sheaf.Actor, typed string) (refusal, er
 	}
 	switch _, app := asCode(typed); {
 	case refusal != nil:
-		return refusal, a.insertFailure(tx, sheaf.ActionFactorFailed, by.User, by.Address)
+		return refusal, a.insertFailure(tx, sheaf.ActionFactorFailed, string(by.User), by.Address)
 	case !app:
 		return nil, a.auditInstance(tx, by, sheaf.ActionRecoveryCodeUsed, by.User, nil)
 	}

@@ -144,11 +144,14 @@ func (o Operator) RemoveWorkspace(ctx context.Context, id sheaf.WorkspaceID, now
 		return err
 	}
 	failpoint.Pass(failpoint.Leaving)
-	_, err = o.leaving(ctx, id, func(tx *store.Tx, ws sheaf.Workspace) (bool, error) {
+	_, err = o.leaving(ctx, id, func(tx *store.Tx, _ sheaf.Workspace) (bool, error) {
 		if err := tx.EndRemoval(id, o.app.now()); err != nil {
 			return false, err
 		}
-		l, _ := o.app.auditLine(sheaf.Actor{}, sheaf.ActionWorkspaceRemoved, string(id), workspaceFacts(ws.Name, ws.Plan), nil)
+		if err := tx.EraseInstanceAuditOf(id); err != nil {
+			return false, err
+		}
+		l, _ := o.app.auditLine(sheaf.Actor{}, sheaf.ActionWorkspaceRemoved, string(id), nil, nil)
 		l.Workspace = id
 		return false, tx.InsertInstanceAudit(l)
 	})

@@ -85,9 +85,15 @@ func (r *OIDCRefusal) Error() string { return r.shown.Text }
 // Unwrap returns the *sheaf.Error.
 func (r *OIDCRefusal) Unwrap() error { return r.shown }
 
-// refuseOIDC returns the error of a sign-in at the provider that was refused. Every refusal comes through here, with its
-// reason and the browser.
-func (a *App) refuseOIDC(_ context.Context, _ Browser, reason OIDCReason, cause error) error {
+// refuseOIDC returns the error of a sign-in at the provider that was refused. Every refusal comes through here. It is
+// counted in the instance's audit log, for its reason, the address and the minute.
+func (a *App) refuseOIDC(ctx context.Context, b Browser, reason OIDCReason, cause error) error {
+	err := a.writeUnasked(ctx, func(tx *store.Tx) error {
+		return a.insertFailure(tx, sheaf.ActionSignInRefused, string(reason), b.Address)
+	})
+	if err != nil {
+		return err
+	}
 	text := "Signing in with " + a.provider.Name + " did not work. Try again, or ask your administrator, whose log has the reason."
 	shown := &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: text}
 	if reason == oidc.Unavailable || reason == OIDCBusy {
@@ -360,6 +366,9 @@ func (a *App) enterByProvider(ctx context.Context, e providerEntry, b Browser, o
 			if err := tx.InsertIdentity(store.Identity{Issuer: e.Issuer, Subject: e.Subject, User: user.ID, CreatedAt: a.now()}); err != nil {
 				return err
 			}
+			if err := a.auditInstance(tx, b.actor(user.ID), sheaf.ActionProviderBound, user.ID, namedFacts("issuer", e.Issuer)); err != nil {
+				return err
+			}
 		}
 		for _, o := range joins {
 			if err := a.acceptInvitation(tx, o.Workspace.ID, o.Invitation, user, b); err != nil {
@@ -557,7 +566,10 @@ func (o Operator) AllowPassword(ctx context.Context, email string, allowed bool)
 			return err
 		}
 		u.PasswordAllowed = allowed
-		return tx.AllowPassword(u.ID, allowed)
+		if err := tx.AllowPassword(u.ID, allowed); err != nil {
+			return err
+		}
+		return o.app.auditInstance(tx, anOperator, sheaf.ActionPasswordAllowed, u.ID, sheaf.RecordFunc(func(o *sheaf.Object) { o.Bool("allowed", allowed) }))
 	})
 	return u, forOperator(err, "user", email, "sheaf user list shows all users")
 }
@@ -578,7 +590,10 @@ func (o Operator) ForgetProvider(ctx context.Context, email string) (u sheaf.Use
 		if had = n > 0; err != nil || !had {
 			return err
 		}
-		return tx.DeleteSessions(u.ID)
+		if err := tx.DeleteSessions(u.ID); err != nil {
+			return err
+		}
+		return o.app.auditInstance(tx, anOperator, sheaf.ActionProviderForgotten, u.ID, nil)
 	})
 	return u, had, forOperator(err, "user", email, "sheaf user list shows all users")
 }

@@ -31,6 +31,9 @@ func (a *App) AskReset(ctx context.Context, email string, b Browser) error {
 	if !a.mails {
 		return sheaf.Missing("page")
 	}
+	if err := a.passwordsOpen(ctx); err != nil {
+		return err
+	}
 	email = email[:min(len(email), maxTypedEmail+1)]
 	name := resetName(email)
 	sealed := a.webhooks.Box.Letter(string(sheaf.LetterReset), name, sheaf.Letter{Address: b.Address, Agent: cleanAgent(b.Agent)}.Bytes())
@@ -40,7 +43,7 @@ func (a *App) AskReset(ctx context.Context, email string, b Browser) error {
 			return err
 		}
 		var to *sheaf.UserID
-		if err == nil && user.PasswordHash != "" {
+		if err == nil && a.UsesPassword(user) {
 			to = &user.ID
 		}
 		return tx.AskReset(name, to, sealed, a.now())
@@ -54,6 +57,9 @@ func (a *App) Reset(ctx context.Context, token string) (sheaf.User, error) {
 		id, err := r.Reset(tokenHash(token), a.now())
 		if err == nil {
 			u, err = r.User(id)
+		}
+		if err == nil && !a.UsesPassword(u) {
+			err = errReset
 		}
 		return u, noReset(err)
 	})
@@ -90,6 +96,9 @@ func (a *App) ResetPassword(ctx context.Context, token, password string, b Brows
 		}
 		if _, err := tx.Reset(tokenHash(token), a.now()); err != nil { // again: another request may have used the link
 			return noReset(err)
+		}
+		if !a.UsesPassword(u) {
+			return errReset
 		}
 		u.PasswordHash = hash
 		if err := a.replacePassword(tx, u); err != nil {

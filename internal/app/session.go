@@ -116,7 +116,7 @@ func (a *App) countWrong(ctx context.Context, u sheaf.UserID, address string, er
 	if err != errSignIn {
 		return err
 	}
-	failed := a.writeUnasked(ctx, func(tx *store.Tx) error { return a.insertFailure(tx, sheaf.ActionSignInFailed, u, address) })
+	failed := a.writeUnasked(ctx, func(tx *store.Tx) error { return a.insertFailure(tx, sheaf.ActionSignInFailed, string(u), address) })
 	return firstError(failed, err)
 }
 

@@ -16,7 +16,7 @@ var changesRights = []string{"InsertKey", "RotateKey", "RevokeKey", "RevokeKeysO
 	"InsertInvitation", "DeleteInvitation", "DeleteInvitationsBy", "EraseInvitations", "InsertMember", "DeleteMember", "SetRole", "RestrictMember",
 	"InsertWorkspace", "RenameWorkspace", "SetPlan", "SetDefaultBranding", "DeleteWorkspace", "UndeleteWorkspace", "EndRemoval",
 	"InsertSubscription", "UpdateSubscription", "SealAnew", "DeleteSubscription", "InsertShare", "InsertShares", "UpdateShare", "DeleteShare", "DeleteSharesOf",
-	"InsertRelease", "UpdateRelease", "HideRelease", "InsertFactor", "DeleteFactor", "InsertSession", "DeleteSession", "DeleteSessionOf", "EraseUser", "UpdateUser"}
+	"InsertRelease", "UpdateRelease", "HideRelease", "InsertFactor", "DeleteFactor", "InsertSession", "DeleteSession", "DeleteSessionOf", "EraseUser", "UpdateUser", "InsertIdentity", "DeleteIdentities", "AllowPassword"}
 
 // audits are the functions that write a line, or pass it on to be written.
 var audits = []string{"audit", "auditIn", "auditInstance", "auditLine", "auditWebhook", "auditWithdrawn", "auditRevoked", "auditDefaultBranding",

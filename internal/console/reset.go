@@ -10,7 +10,11 @@ import (
 // forgotForm answers GET /sign-in/forgot: it asks for the e-mail. Without mail it leads to the sign-in, which says whom
 // to ask.
 func (c *Console) forgotForm(v *visit) error {
-	if !c.app.Mails() {
+	ways, err := c.app.SignInWays(v.r.Context())
+	if err != nil {
+		return err
+	}
+	if !c.app.Mails() || !ways.Passwords {
 		return v.redirect(c.base + "/sign-in")
 	}
 	return v.show(http.StatusOK, "forgot", nil)

@@ -48,6 +48,10 @@ const (
 	ActionSessionEnded          AuditAction = "session.ended"
 	ActionSessionsEnded         AuditAction = "session.all_ended"
 	ActionSignInFailed          AuditAction = "sign_in.failed"
+	ActionSignInRefused         AuditAction = "sign_in.refused"
+	ActionProviderBound         AuditAction = "provider.bound"
+	ActionProviderForgotten     AuditAction = "provider.forgotten"
+	ActionPasswordAllowed       AuditAction = "password.allowed"
 	ActionPasswordChanged       AuditAction = "password.changed"
 	ActionPasswordSet           AuditAction = "password.set"
 	ActionFactorAdded           AuditAction = "factor.added"
@@ -108,7 +112,11 @@ var InstanceActions = []ActionText{
 	{ActionSessionEnded, "A session was ended by its person"},
 	{ActionSessionsEnded, "A person ended all of their sessions"},
 	{ActionSignInFailed, "A password was wrong, or the account is unknown: counted for each account, address and minute"},
-	{ActionPasswordChanged, "A person changed their password"},
+	{ActionSignInRefused, "A sign-in at the provider was refused; the target is the reason: counted for each reason, address and minute"},
+	{ActionProviderBound, "An account at the provider was bound to a person"},
+	{ActionProviderForgotten, "An operator freed the accounts at the provider that were bound to a person"},
+	{ActionPasswordAllowed, "An operator allowed a person to sign in with a password though passwords are off, or took that back"},
+	{ActionPasswordChanged, "A person changed their password, or chose a new one with a mailed link"},
 	{ActionPasswordSet, "An operator set the password of a person"},
 	{ActionFactorAdded, "A person set up a second factor"},
 	{ActionFactorRemoved, "A person removed their second factor"},

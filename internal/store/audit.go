@@ -194,6 +194,17 @@ func (tx *Tx) EraseAuditOf(u sheaf.UserID, most int) (changed int64, err error) 
 	return changed, nil
 }
 
+const eraseInstanceAuditOf = `
+UPDATE instance_audit
+SET email = NULL, fields_before = NULL, fields_after = NULL
+WHERE workspace = $1`
+
+// EraseInstanceAuditOf deletes the e-mails and the fields from the lines of the instance's log about a workspace
+// whose data is removed.
+func (tx *Tx) EraseInstanceAuditOf(ws sheaf.WorkspaceID) error {
+	return tx.exec(eraseInstanceAuditOf, idBytes(string(ws)))
+}
+
 // EraseAuditEmail deletes the e-mail from the lines of all audit logs.
 func (tx *Tx) EraseAuditEmail(email string) error {
 	if err := tx.exec(`UPDATE audit SET email = NULL WHERE email = $1`, Fold(email)); err != nil {

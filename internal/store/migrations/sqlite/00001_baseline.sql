@@ -178,6 +178,7 @@ CREATE TABLE instance_audit (
 CREATE INDEX instance_audit_by_time ON instance_audit (at); -- for the sweep
 CREATE INDEX instance_audit_by_user ON instance_audit (actor_user) WHERE actor_user IS NOT NULL; -- to erase a person
 CREATE INDEX instance_audit_by_target ON instance_audit (target, number);
+CREATE INDEX instance_audit_by_workspace ON instance_audit (workspace) WHERE workspace IS NOT NULL; -- to remove it
 CREATE INDEX instance_audit_by_email ON instance_audit (email) WHERE email IS NOT NULL; -- to erase a person
 CREATE UNIQUE INDEX instance_audit_counted ON instance_audit (action, at, target, address) WHERE count > 0;
 
