@@ -25,7 +25,7 @@ func TestKeys_OnTheCommandLine(t *testing.T) {
 	}
 	sheafWith(t, r.env, "", "keys", "rotate", id, "--grace", "25h").fails(t, "86400")
 	all := r.json(t, "keys", "create", "all", "--scopes", "all")
-	if n := len(all["scopes"].([]any)); n != 22 {
+	if n := len(all["scopes"].([]any)); n != 23 {
 		t.Errorf("all are %d scopes", n)
 	}
 	r.do(t, "keys", "revoke", "ci")

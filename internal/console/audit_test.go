@@ -94,7 +94,7 @@ func TestAudit_EveryRoute(t *testing.T) {
 // unaudited are the routes that change no rights, or only of people who are not signed in: the tests of the rules
 // have those.
 const unaudited = `
-/setup/{token} /invite/{token} /sign-in /sign-in/code /sign-in/set-up /sign-in/continue /sign-out /sign-out-everywhere
+/setup/{token} /invite/{token} /sign-in /sign-in/code /sign-in/set-up /sign-in/continue /sign-in/bind /sign-in/forgot /sign-in/reset/{token} /sign-out /sign-out-everywhere
 /account/name /account/second-factor /account/second-factor/codes /account/second-factor/off /account/sessions/{id}/end
 /w/{workspace}/steps/close /w/{workspace}/projects /w/{workspace}/projects/{id}/move
 /w/{workspace}/folders /w/{workspace}/folders/{id} /w/{workspace}/folders/{id}/move /w/{workspace}/folders/{id}/delete

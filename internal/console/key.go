@@ -77,6 +77,7 @@ var allows = map[sheaf.Scope]string{
 	sheaf.EventsRead:       "read the log of events: it shows all content of the workspace",
 	sheaf.EventsWrite:      "report events of media, generations and shares",
 	sheaf.KeysRead:         "see the list of keys, never a key itself",
+	sheaf.AuditRead:        "read the audit log: who changed keys, members, webhooks, shares and settings",
 	sheaf.KeysWrite:        "create keys with no more rights than its own, and revoke any key",
 }
 

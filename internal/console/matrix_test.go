@@ -210,6 +210,7 @@ POST /w/{workspace}/keys/{id}/rotate: keys:write admin
 GET /w/{workspace}/keys/{id}/revoke: keys:write admin
 POST /w/{workspace}/keys/{id}/revoke: keys:write admin
 GET /w/{workspace}/activity: events:read member
+GET /w/{workspace}/audit: audit:read owner
 GET /w/{workspace}/events/{id}: events:read member
 GET /w/{workspace}/members: projects:read member
 GET /w/{workspace}/members/invite: owners
@@ -350,7 +351,7 @@ func (w *town) fill() {
 	m, err := w.a.UploadMedium(ctx, w.caller, app.NewMedium{Filename: "picture.gif", Bytes: int64(len(pixel)), SHA256: sha256.Sum256([]byte(pixel)),
 		Open: func() io.Reader { return strings.NewReader(pixel) }})
 	w.must(err)
-	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: "Key", Scopes: sheaf.AllScopes, OfWorkspace: true})
+	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: "Key", Scopes: sheaf.Admin.Scopes(), OfWorkspace: true})
 	w.must(err)
 	w.secrets = []string{*hook.Secret, *k.Secret, "canary-header"}
 	w.ids = map[string]string{"sessions": "00" /* of nobody */, "media": string(m.ID), "webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(branding.ID), "documents": string(d.ID), "proposals": string(proposal), "shares": string(share.ID), "releases": string(release.ID), "trash": string(gone.ID), "invitations": string(i.ID),

@@ -292,6 +292,7 @@ POST /w/{workspace}/keys/{id}/rotate: 403
 GET /w/{workspace}/keys/{id}/revoke: 403
 POST /w/{workspace}/keys/{id}/revoke: 403
 GET /w/{workspace}/activity: 200 named
+GET /w/{workspace}/audit: 403
 GET /w/{workspace}/events/{id}: 200 outside
 GET /w/{workspace}/members: 200
 GET /w/{workspace}/members/invite: 403

@@ -56,6 +56,7 @@ func TestScreens_TheTenMainPages(t *testing.T) {
 		{"branding", "/brandings/" + branding, "Acme handbook"},
 		{"webhooks", "/webhooks", "Webhooks"},
 		{"activity", "/activity", "Activity"},
+		{"audit", "/audit", "Audit log"},
 		{"keys", "/keys", "Keys"},
 		{"settings", "/settings", "Settings"},
 	} {

@@ -252,6 +252,13 @@ func (b *tab) lookAtActivity(s *service, key string) {
 	}
 	b.until("the charts", "['good', 'warn', 'bad', 'accent'].every((c) => document.querySelector('.chart rect.' + c))")
 	b.shot("activity")
+	b.click("=Audit log")
+	b.arrive("Audit log")
+	b.read("An API key was created")
+	b.click(".feed summary")
+	b.shot("audit")
+	b.click("=Activity")
+	b.arrive("Activity")
 	b.click("=Last day")
 	b.until("the day", "document.querySelector('.filters [aria-current]').innerText === 'Last day'")
 	b.click("=Only this: Letter 2")

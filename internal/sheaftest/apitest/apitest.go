@@ -146,10 +146,14 @@ func SQLite(t testing.TB, options ...Option) *API {
 	return Open(t, store.Options{Folder: migrated.Folder(t)}, options...)
 }
 
+// Database returns the URL of the PostgreSQL database of a test. A package whose tests change rights only by the rules
+// sets migrated.GuardedURL.
+var Database = migrated.URL
+
 // Postgres starts the API on a PostgreSQL database.
 func Postgres(t testing.TB, options ...Option) *API {
 	t.Helper()
-	return Open(t, store.Options{DatabaseURL: migrated.GuardedURL(t)}, options...)
+	return Open(t, store.Options{DatabaseURL: Database(t)}, options...)
 }
 
 // Open starts the API on a migrated store.

@@ -23,7 +23,6 @@ import (
 	"sheaf.dev/internal/render"
 	"sheaf.dev/internal/search"
 	"sheaf.dev/internal/sheaf"
-	"sheaf.dev/internal/sheaftest/migrated"
 	"sheaf.dev/internal/store"
 )
 
@@ -44,7 +43,7 @@ type node struct {
 // Handler, App and Store are those of the first node.
 func Nodes(t testing.TB, options ...Option) *API {
 	t.Helper()
-	return OpenNodes(t, store.Options{DatabaseURL: migrated.GuardedURL(t)}, options...)
+	return OpenNodes(t, store.Options{DatabaseURL: Database(t)}, options...)
 }
 
 // OpenNodes is Nodes on a migrated PostgreSQL database.
