@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -108,17 +109,21 @@ func (r *reviewed) join(t *testing.T, a *apitest.API, role sheaf.Role) person {
 	p := person{user: a.Workspace(sheaf.Business).Owner}
 	secret, _ := r.NewKey(func(k *sheaf.Key) { k.UserID = p.user })
 	p.Client = r.Client(secret)
-	r.members(t, a, func(tx *store.Tx) error {
-		line := sheaf.AuditLine{ID: sheaf.AuditID(p.user), At: a.Clock.Now(), Action: sheaf.ActionMemberJoined, Target: string(p.user)}
-		return errors.Join(tx.InsertMember(sheaf.Membership{Workspace: sheaf.Workspace{ID: r.ID}, User: sheaf.User{ID: p.user}, Role: role, Since: a.Clock.Now()}), tx.InsertAudit(r.ID, line))
+	r.members(t, a, p.user, func(tx *store.Tx) error {
+		return tx.InsertMember(sheaf.Membership{Workspace: sheaf.Workspace{ID: r.ID}, User: sheaf.User{ID: p.user}, Role: role, Since: a.Clock.Now()})
 	})
 	return p
 }
 
 // members changes members of the workspace.
-func (r *reviewed) members(t *testing.T, a *apitest.API, change func(tx *store.Tx) error) {
+func (r *reviewed) members(t *testing.T, a *apitest.API, u sheaf.UserID, change func(tx *store.Tx) error) {
 	t.Helper()
-	if err := a.Store.Write(t.Context(), change); err != nil {
+	err := a.Store.Write(t.Context(), func(tx *store.Tx) error {
+		now := a.Clock.Now()
+		line := sheaf.AuditLine{ID: sheaf.AuditID(sheaf.NewUUID(now, rand.Reader)), At: now, Action: sheaf.ActionMemberRoleChanged, Target: string(u)}
+		return errors.Join(change(tx), tx.InsertAudit(r.ID, line))
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -225,7 +230,7 @@ func TestReview_Approvals(t *testing.T) {
 		approve(r.writer).WantError(t, 403, "FORBIDDEN", "another person")
 		bob, carl, dora := r.join(t, a, sheaf.Admin), r.join(t, a, sheaf.Admin), r.join(t, a, sheaf.Admin)
 		role := func(role sheaf.Role) {
-			r.members(t, a, func(tx *store.Tx) error { return tx.SetRole(r.ID, carl.user, role) })
+			r.members(t, a, carl.user, func(tx *store.Tx) error { return tx.SetRole(r.ID, carl.user, role) })
 		}
 		approve(bob.Client).Want(t, 200)
 		approve(bob.Client).Want(t, 200) // a second approval by the same user counts once
@@ -234,7 +239,7 @@ func TestReview_Approvals(t *testing.T) {
 		role(sheaf.Member)
 		missing(1)
 		role(sheaf.Editor)
-		r.members(t, a, func(tx *store.Tx) error { return tx.DeleteMember(r.ID, bob.user) })
+		r.members(t, a, bob.user, func(tx *store.Tx) error { return tx.DeleteMember(r.ID, bob.user) })
 		missing(1)
 		approve(dora.Client).Want(t, 200)
 		// Dora rewrites the proposal. The earlier approvals no longer count, and hers never counts.

@@ -29,10 +29,12 @@ func (a *authenticator) give(button, heading string) {
 		if asked, _ := ask[bool](a.b, "!!document.querySelector('[name=current]')"); asked {
 			a.b.fill("[name=current]", password)
 		}
+		// The page may show the refusal of an earlier code. The answer is the page without this field.
+		ask[bool](a.b, "document.querySelector('[name=code]').dataset.sent = true")
 		a.b.click(button)
-		a.b.until("an answer to the code", "document.readyState === 'complete' && (document.querySelector('h1')?.innerText === "+quote(heading)+
+		a.b.until("an answer to the code", "!document.querySelector('[data-sent]') && document.readyState === 'complete' && (document.querySelector('h1')?.innerText === "+quote(heading)+
 			" || document.body.innerText.includes('The code is wrong'))")
-		if a.b.within(time.Second, "document.querySelector('h1')?.innerText === "+quote(heading)) {
+		if there, _ := ask[bool](a.b, "document.querySelector('h1')?.innerText === "+quote(heading)); there {
 			return
 		}
 	}
