@@ -29,7 +29,6 @@ var unaudited = []exemption{
 	{"enter", "it ends the session that the new one replaces"},
 	{"FinishSignIn", "likewise"},
 	{"FinishWithFactor", "likewise"},
-	{"enterByProvider", "likewise"},
 	{"replacePassword", "its callers write the line, in the same transaction"},
 	{"Rename", "the name of a person is no right"},
 }
