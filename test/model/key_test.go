@@ -6,7 +6,7 @@ import (
 )
 
 var allScopes = []string{"projects:read", "projects:write", "projects:admin", "documents:read", "documents:write",
-	"media:read", "media:write", "shares:read", "shares:write", "proposals:read", "proposals:write", "proposals:approve", "releases:read", "releases:write", "brandings:read", "brandings:write", "webhooks:read", "webhooks:write", "events:read", "events:write", "keys:read", "keys:write"}
+	"media:read", "media:write", "shares:read", "shares:write", "proposals:read", "proposals:write", "proposals:approve", "releases:read", "releases:write", "brandings:read", "brandings:write", "webhooks:read", "webhooks:write", "events:read", "events:write", "keys:read", "keys:write", "audit:read"}
 
 func init() {
 	handle("GET", "/api/v1/api-keys", operation{need: []string{"keys:read"}, params: paging(nil), act: (*model).listKeys})
