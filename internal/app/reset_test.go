@@ -207,3 +207,34 @@ func TestNotices_AreBounded(t *testing.T) {
 		}
 	})
 }
+
+// D190, D192: if passwords are off, only a person who is allowed one can reset it. A link that was mailed before that
+// ended chooses no password.
+func TestReset_PasswordsOff(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		ctx := t.Context()
+		in, _ := ada(t, a)
+		a.mails, a.passwordsOff = true, true
+		wantKind(t, "nobody may use a password", a.AskReset(ctx, in.Email, Browser{Address: "192.0.2.1"}), sheaf.Forbidden)
+		if _, err := a.Operator().AllowPassword(ctx, in.Email, true); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.AskReset(ctx, in.Email, Browser{Address: "192.0.2.1"}); err != nil {
+			t.Fatal(err)
+		}
+		due := waiting(t, a)
+		if len(due) != 1 {
+			t.Fatalf("%d mails wait", len(due))
+		}
+		token := issued(t, a, due[0])
+		if _, err := a.Reset(ctx, token); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Operator().AllowPassword(ctx, in.Email, false); err != nil {
+			t.Fatal(err)
+		}
+		_, err := a.Reset(ctx, token)
+		wantKind(t, "the link afterwards", err, sheaf.NotFound)
+		wantKind(t, "a password afterwards", a.ResetPassword(ctx, token, testPassword, Browser{}), sheaf.NotFound)
+	})
+}
