@@ -385,3 +385,27 @@ func filterLines(all []sheaf.AuditLine, keep func(sheaf.AuditLine) bool) (out []
 	}
 	return out
 }
+
+// D200: strangers with any number of addresses add a bounded number of lines in a minute.
+func TestAudit_CountsAreBounded(t *testing.T) {
+	eachEngine(t, func(t *testing.T, a *App, now *time.Time) {
+		err := a.writeUnasked(t.Context(), func(tx *store.Tx) error {
+			for i := range 1100 {
+				if err := a.insertFailure(tx, sheaf.ActionSignInRefused, "not_begun", fmt.Sprintf("2001:db8::%x", i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := a.Operator().InstanceAudit(t.Context(), sheaf.AuditFilter{Paging: sheaf.Paging{Limit: 1, Desc: true}})
+		if err != nil || page.Total != 1001 {
+			t.Fatalf("%d lines, %v", page.Total, err)
+		}
+		if l := page.Items[0]; l.Count != 100 || l.Actor.Address != "" {
+			t.Errorf("the last line counts %d, with the address %q", l.Count, l.Actor.Address)
+		}
+	})
+}

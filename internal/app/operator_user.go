@@ -49,11 +49,7 @@ func (o Operator) SetPassword(ctx context.Context, email, password string) (shea
 // the user. It returns NotFound for an unknown e-mail. `had` is false if the user had no second factor: then nothing changes.
 func (o Operator) ResetFactors(ctx context.Context, email string) (u sheaf.User, had bool, err error) {
 	err = o.app.writeUnasked(ctx, func(tx *store.Tx) error {
-		u, err = tx.UserByEmail(email)
-		if err == nil {
-			u, err = tx.LockUser(u.ID)
-		}
-		if err != nil {
+		if u, err = lockUserByEmail(tx, email); err != nil {
 			return err
 		}
 		if had, err = tx.DeleteFactor(u.ID); err != nil || !had {

@@ -74,9 +74,27 @@ INSERT INTO instance_audit (` + auditColumns + `, workspace, count)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 ON CONFLICT (action, at, target, address) WHERE count > 0 DO UPDATE SET count = instance_audit.count + 1`
 
+// countedLines is how many counts of one minute have an address. Strangers cause counts, and may have any number of
+// addresses.
+const countedLines = 1000
+
+const countCounted = `
+SELECT COUNT(*)
+FROM (SELECT 1 FROM instance_audit WHERE at = $1 AND count > 0 LIMIT $2) AS counted`
+
 // InsertInstanceAudit adds a line to the instance's audit log. A line with a count is added to the count of
-// the line with the same action, time, target and address, if there is one.
+// the line with the same action, time, target and address, if there is one. If the minute has countedLines
+// counts already, the address is left out.
 func (tx *Tx) InsertInstanceAudit(l sheaf.AuditLine) error {
+	if l.Count > 0 {
+		n, err := tx.count(countCounted, l.At, countedLines)
+		if err != nil {
+			return err
+		}
+		if n == countedLines {
+			l.Actor.Address = ""
+		}
+	}
 	number, err := tx.nextNumber("instance_audit")
 	if err != nil {
 		return err

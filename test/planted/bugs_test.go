@@ -1239,7 +1239,7 @@ var bugs = []bug{
 		Fault: plant.Fault{{
 			File: "internal/app/operator_user.go",
 			Old:  `n, err := tx.EraseInvitations(id, email)`,
-			New:  `n, err := int64(1), error(nil)`,
+			New:  `n, err := []sheaf.Invitation{{}}, error(nil)`,
 		}},
 		pkg: "./internal/app", run: "TestEraseUser_OnlyInvited",
 	},
