@@ -313,6 +313,12 @@ func TestAudit_EraseDeletesAddresses(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantNowhere(t, a, by.Address)
+		_, err = a.Operator().EraseUser(t.Context(), in.Email)
+		wantKind(t, "the last owner", err, sheaf.Conflict)
+		page, err := a.Operator().InstanceAudit(t.Context(), sheaf.AuditFilter{User: owner.User, Action: sheaf.ActionSessionStarted, Paging: sheaf.Paging{Limit: 1}})
+		if err != nil || len(page.Items) != 1 || page.Items[0].Actor.Address != in.Address {
+			t.Errorf("after a refused erasure the line of the owner is %+v, %v", page.Items, err)
+		}
 	})
 }
 

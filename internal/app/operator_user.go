@@ -176,9 +176,15 @@ func (o Operator) eraseAudit(ctx context.Context, email string) error {
 				n = 0
 				return nil
 			}
-			if err == nil {
-				n, err = tx.EraseAuditOf(u.ID, erasedAtOnce)
+			if err != nil {
+				return err
 			}
+			n = 0
+			alone, err := lastOwnerSomewhere(&tx.Reader, u.ID)
+			if err != nil || alone {
+				return err // EraseUser refuses to erase a last owner
+			}
+			n, err = tx.EraseAuditOf(u.ID, erasedAtOnce)
 			return err
 		})
 		if err != nil {
@@ -186,6 +192,23 @@ func (o Operator) eraseAudit(ctx context.Context, email string) error {
 		}
 	}
 	return nil
+}
+
+// lastOwnerSomewhere reports whether a workspace would have no owner without the user.
+func lastOwnerSomewhere(r *store.Reader, u sheaf.UserID) (bool, error) {
+	memberships, err := r.EveryMembership(u)
+	if err != nil {
+		return false, err
+	}
+	for _, m := range memberships {
+		if m.Role != sheaf.Owner {
+			continue
+		}
+		if owners, err := r.Owners(m.Workspace.ID); err != nil || owners < 2 {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // leaver ends the memberships of a user who is erased.
