@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/rand"
+	"crypto/x509"
 	"errors"
 	"log/slog"
 	"net"
@@ -26,6 +27,7 @@ import (
 type webhooks struct {
 	box     *seal.Box
 	guard   *guard.Guard
+	roots   *x509.CertPool
 	courier *deliver.Courier
 	memory  int64 // bytes that the process may use
 }
@@ -46,7 +48,7 @@ func (p *program) webhooks(s *config.Settings, masterKey []byte, memory int64) (
 		Timeout: s.WebhookTimeout, Control: g.Control, Blocked: func(err error) bool { return errors.Is(err, guard.ErrBlocked) },
 		Special: g.Special, Allowed: g.Allowed, RootCAs: roots, PerHost: deliver.IdlePerHost, Idle: deliver.BudgetFor(memory).Places / 4, UserAgent: "Sheaf-Webhooks/" + version,
 	})
-	return &webhooks{box: box, guard: g, memory: memory,
+	return &webhooks{box: box, guard: g, roots: roots, memory: memory,
 		courier: &deliver.Courier{Client: client, Signer: deliver.Signer{Header: s.SignatureHeader}, Now: p.Now}}, nil
 }
 

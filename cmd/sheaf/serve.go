@@ -24,6 +24,7 @@ import (
 	"sheaf.dev/internal/front"
 	"sheaf.dev/internal/httpapi"
 	"sheaf.dev/internal/mcp"
+	"sheaf.dev/internal/oauth"
 	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/obs"
 	"sheaf.dev/internal/oidc"
@@ -129,7 +130,11 @@ func (c *serveCommand) Run(ctx context.Context, p *program) error {
 	}
 	room := watchDisk(ctx, settings, st, log)
 	index.Paused = func() bool { return room.Level() != disk.Roomy }
-	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Media: files, Disk: room, Webhooks: hooks.rules(settings),
+	connecting := oauth.Settings(settings.PublicURL)
+	if connecting != nil {
+		connecting.Document = oauth.Reader(hooks.guard.Control, hooks.roots, "Sheaf/"+version)
+	}
+	a := app.New(app.Config{Store: st, Now: p.Now, Random: p.Random, Index: index, Connecting: connecting, Media: files, Disk: room, Webhooks: hooks.rules(settings),
 		Address: base, MaxMedium: settings.MediaMax, FixedPlans: settings.PlanChanges == config.PlansByOperator, RequireSecondFactor: settings.RequireSecondFactor, Provider: provider, PasswordsOff: !settings.PasswordSignIn, Mails: mailsPeople(settings), MaxRecords: maxRecords(settings.MaxRecords), Quota: quota(settings.Quota)})
 	s, err := p.newServer(settings, st, files, room, index, a, hooks, log, lines, listener)
 	if err != nil {
@@ -259,6 +264,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 	keys := door.New(door.Config{App: a, Log: log, Limiter: shared.limiter(), Tally: counts,
 		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) }})
 	api := httpapi.New(httpapi.Config{App: a, Door: keys, Now: p.Now, Requests: requests, PublicURL: c.PublicURL, Render: texts, Memory: w.memory})
+	connect := oauth.New(oauth.Config{App: a, Log: log, PublicURL: c.PublicURL, Requests: requests})
 	agents := mcp.New(mcp.Config{App: a, Door: keys, Version: version, PublicURL: c.PublicURL, Requests: requests})
 	st.OnCommit(wake(api, pages))
 	// The edges side by side. Another is mounted by a line here.
@@ -268,6 +274,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 		front.Mount{Edge: pages, Name: "console", Paths: console.Paths},
 		front.Mount{Edge: shares, Name: "share", Paths: publish.Paths},
 		front.Mount{Edge: agents, Name: mcp.Path, Paths: []string{mcp.Path}},
+		front.Mount{Edge: connect, Name: "connect", Paths: connect.Paths()},
 	)
 	clients := boundConnections(l, c)
 	s := &server{log: log, now: p.Now, front: entrance, listener: clients, http: newHTTP(entrance, log), cert: [2]string{c.TLSCert, c.TLSKey}}

@@ -46,6 +46,8 @@ type App struct {
 	passwordsOff bool            // see Config.PasswordsOff
 	redeeming    *fair.Turns     // of addresses, for redeeming codes of the provider
 	mails        bool            // see Config.Mails
+	connecting   *Connecting     // nil: apps cannot be connected
+	documents    *fair.Turns     // of people, for reading the documents of apps
 	lines        lines           // queues for hashing passwords
 	merges       *fair.Turns     // of workspaces, for merging proposals, and for making and comparing releases
 	searches     *fair.Turns     // of workspaces, for readers who search a release
@@ -90,6 +92,8 @@ type Config struct {
 	// Mails means that invitations, resets of passwords and notices are mailed to people. Without it, none is stored.
 	// It needs Webhooks.Box.
 	Mails bool
+	// Connecting has the settings of OAuth. If it is nil, apps cannot be connected. It needs Webhooks.Box and Guard.
+	Connecting *Connecting
 	// MaxRecords returns how many projects, folders and documents together a workspace of that plan
 	// may have. If it returns 0 or is nil, there is no limit.
 	MaxRecords func(sheaf.Plan) int
@@ -122,7 +126,7 @@ func New(c Config) *App {
 	if c.MaxMedium == 0 {
 		c.MaxMedium = sheaf.MaxMedium
 	}
-	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), fixedPlans: c.FixedPlans, secondFactor: c.RequireSecondFactor, provider: c.Provider, passwordsOff: c.PasswordsOff, redeeming: fair.New(providerTurns), mails: c.Mails, lines: newLines(), merges: fair.New(mergeTurns), searches: fair.New(mergeTurns), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
+	return &App{maxMedium: c.MaxMedium, removal: cmp.Or(c.RemovalWait, waitForRemoval), fixedPlans: c.FixedPlans, secondFactor: c.RequireSecondFactor, provider: c.Provider, passwordsOff: c.PasswordsOff, redeeming: fair.New(providerTurns), mails: c.Mails, connecting: c.Connecting, documents: fair.New(documentTurns), lines: newLines(), merges: fair.New(mergeTurns), searches: fair.New(mergeTurns), turns: newTurns(), maxRecords: c.MaxRecords, quota: c.Quota, cost: c.PasswordCost, disk: c.Disk, store: c.Store, now: func() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }, random: c.Random,
 		index: c.Index, media: c.Media, verified: media.NewVerifier(c.Media, verifyWithin), webhooks: c.Webhooks, address: c.Address, cascades: standardCascades, trials: newTrials(), sessions: &knownSessions{user: map[string]sheaf.UserID{}}}
 }
 

@@ -151,7 +151,7 @@ func (n AuditNames) add(r *store.Reader, ws sheaf.WorkspaceID, l sheaf.AuditLine
 	switch noun := l.Action.Noun(); noun {
 	case "member":
 		people = append(people, sheaf.UserID(l.Target))
-	case "key":
+	case "key", "app":
 		keys = append(keys, sheaf.KeyID(l.Target))
 	}
 	for _, id := range people {
@@ -207,6 +207,29 @@ func keyFacts(k sheaf.Key) sheaf.Record {
 		o.Text("user_id", string(k.UserID))
 		o.Text("owner", k.Owner())
 		o.OptTime("expires_at", k.ExpiresAt)
+	})
+}
+
+// grantFacts are what a person has allowed an app.
+func grantFacts(g sheaf.Grant) sheaf.Record {
+	return sheaf.RecordFunc(func(o *sheaf.Object) {
+		o.Text("name", g.Name)
+		o.Text("client_id", g.Client)
+		o.Text("redirect_host", g.Host())
+		o.Texts("scopes", g.Scopes.Strings())
+		restrictionFact(o, g.RestrictedTo)
+		o.Text("user_id", string(g.UserID))
+		o.OptTime("expires_at", g.EndsAt)
+	})
+}
+
+// endedGrantFacts are grantFacts, and why the grant has ended if no person has ended it.
+func endedGrantFacts(g sheaf.Grant, reason string) sheaf.Record {
+	return sheaf.RecordFunc(func(o *sheaf.Object) {
+		grantFacts(g).Fields(o)
+		if reason != "" {
+			o.Text("reason", reason)
+		}
 	})
 }
 

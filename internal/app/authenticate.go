@@ -8,22 +8,36 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// Authenticate returns the key and its owner for an API key, as of the newest commit, or
+// Authenticate returns the key and its owner for an API key or an access token, as of the newest commit, or
 // Unauthorized. A text that cannot be a key is refused without a look-up.
 func (a *App) Authenticate(ctx context.Context, secret string) (sheaf.Credential, error) {
 	hash, ok := sheaf.HashKey(secret)
+	if !ok && sheaf.IsAccessToken(secret) {
+		return sheaf.Credential{}, errNoToken
+	}
 	if !ok {
 		return sheaf.Credential{}, unauthorized("the API key is malformed or mistyped: copy it whole, it begins with shf_")
 	}
 	c, err := a.store.Credential(ctx, hash)
+	if sheaf.IsAccessToken(secret) && (sheaf.KindOf(err) == sheaf.Unauthorized || err == nil && !c.Live(a.now())) {
+		return c, errNoToken
+	}
 	if err != nil {
 		return c, err
 	}
 	if !c.Live(a.now()) {
 		return c, errNoKey
 	}
-	return c, nil
+	if c.Key.Within != 0 {
+		_, err = readPart(ctx, a, string(c.Workspace), func(r *store.Reader) (struct{}, error) {
+			return struct{}{}, checkWithin(r, c.Workspace, c.Key)
+		})
+	}
+	return c, err
 }
+
+// errNoToken is the answer for every access token that cannot be used, whatever the reason.
+var errNoToken = unauthorized("the access token is unknown or has expired, or the app was disconnected: renew it, or connect the app again")
 
 // StreamKeys returns those of these keys that may keep an event stream open: they can be used, and their
 // workspace has a paid plan. The scopes of a key never change.

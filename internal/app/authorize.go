@@ -100,6 +100,9 @@ func (c Caller) Authorize(s sheaf.Scope) error {
 	case c.Role != "":
 		return sheaf.Forbiddenf("%s of this workspace can read this but not change it: ask an owner to make you %s", c.Role.Phrase(), sheaf.LowestRole(s).Phrase())
 	}
+	if c.Key.IsGrant() {
+		return sheaf.Forbiddenf("this app was not allowed %s: the person who connected it can connect it again, and allow it", s)
+	}
 	return sheaf.Forbiddenf("this key lacks the scope %s: use a key that has it, or create one with it", s)
 }
 
@@ -242,6 +245,14 @@ func (w *work) authorizeStored(needs need) error {
 	}
 	if err != nil || !k.Live(w.now) || !k.Takes(c.Key.Rotation, w.now) {
 		return errNoKey
+	}
+	if !k.RestrictedTo.Is(c.Key.RestrictedTo) || k.Within != c.Key.Within {
+		return sheaf.Forbiddenf("an owner has changed which part of this workspace your person sees: repeat the request")
+	}
+	if k.Within != 0 {
+		if err := checkWithin(&w.Reader, w.ws.ID, k); err != nil {
+			return err
+		}
 	}
 	c.Key = k
 	return firstError(w.ws.Plan.AllowAPI(), needs(c))

@@ -183,7 +183,7 @@ func (a *App) RotateKey(ctx context.Context, c Caller, id sheaf.KeyID, grace tim
 		if err != nil {
 			return sheaf.NewKey{}, err
 		}
-		if !k.Live(w.now) {
+		if !k.Live(w.now) || k.IsGrant() {
 			return sheaf.NewKey{}, sheaf.Missing("key")
 		}
 		if c.Key.ID == k.ID && c.Key.Rotation != k.Rotation {
@@ -240,6 +240,9 @@ func (a *App) RevokeKey(ctx context.Context, c Caller, id sheaf.KeyID) error {
 	c.deletes = true
 	return do(ctx, a, c, scope(sheaf.KeysWrite), nil, func(w *work) error {
 		k, err := w.Key(w.ws.ID, id)
+		if err == nil && k.IsGrant() {
+			err = sheaf.Missing("key")
+		}
 		if err != nil {
 			return err
 		}

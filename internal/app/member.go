@@ -39,8 +39,8 @@ func (a *App) Erased(ctx context.Context, c Caller, ids []sheaf.UserID) (map[she
 }
 
 // SetRole changes a member's role. It also ends what the member created and may no longer create:
-// the invitations of someone who is no longer an owner, and the keys of someone who becomes an
-// editor or a member, unless they belong to the workspace. It returns NotFound for a user who is not a
+// the invitations of someone who is no longer an owner, the keys of someone who becomes an
+// editor or a member, unless they belong to the workspace, and the connected apps that have a scope beyond the role. It returns NotFound for a user who is not a
 // member. It returns Conflict if the workspace would have no owner, or if the member is restricted and
 // the role allows no restriction: an owner must lift the restriction first.
 func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.Role, was sheaf.Opt[sheaf.Role]) error {
@@ -65,12 +65,16 @@ func (a *App) SetRole(ctx context.Context, c Caller, u sheaf.UserID, role sheaf.
 			return err
 		}
 		w.audit(sheaf.ActionMemberRoleChanged, string(u), namedFacts("role", string(now)), namedFacts("role", string(role)))
+		if err := w.fitGrants(u, role, to); err != nil {
+			return err
+		}
 		return w.endBeyond(u, role)
 	})
 }
 
 // Restrict limits a member to these records; nil lifts the restriction. A restriction revokes the
-// member's keys, because they may reach beyond it; keys of the workspace stay. It returns Invalid for a
+// member's keys, because they may reach beyond it; keys of the workspace stay. The member's connected apps stay too, and
+// see no more than the member. It returns Invalid for a
 // restriction that names no records or too many, or that the member's role does not allow. It returns
 // NotFound for a user who is not a member and for unknown records. `was` is the stored form of the
 // restriction that the caller has seen.
@@ -91,6 +95,9 @@ func (a *App) Restrict(ctx context.Context, c Caller, u sheaf.UserID, restrictTo
 			return err
 		}
 		w.audit(sheaf.ActionMemberRestrictionChanged, string(u), memberFacts(role, before), memberFacts(role, to))
+		if err := w.fitGrants(u, role, to); err != nil {
+			return err
+		}
 		if to == nil {
 			return w.endRestrictions()
 		}
@@ -130,6 +137,9 @@ func (a *App) RemoveMember(ctx context.Context, c Caller, u sheaf.UserID) error 
 			return err
 		}
 		if err := w.DeleteMember(w.ws.ID, u); err != nil {
+			return err
+		}
+		if err := w.fitGrants(u, "", nil); err != nil {
 			return err
 		}
 		return w.endBeyond(u, "")

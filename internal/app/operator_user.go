@@ -294,6 +294,16 @@ func (l *leaver) leave(id sheaf.WorkspaceID) error {
 		return err
 	}
 	l.note(id, sheaf.ActionMemberRemoved, string(u), namedFacts("role", string(role)))
+	grants, err := tx.GrantsOf(id, u, now)
+	if err != nil {
+		return err
+	}
+	for _, g := range grants {
+		if err := tx.RevokeKey(id, g.ID, now); err != nil {
+			return err
+		}
+		l.note(id, sheaf.ActionAppDisconnected, string(g.ID), endedGrantFacts(g, ""))
+	}
 	keys, err := tx.RevokeKeysOf(id, u, now)
 	for _, k := range keys {
 		l.note(id, sheaf.ActionKeyRevoked, string(k.ID), keyFacts(k))

@@ -13,6 +13,7 @@ type accountPage struct {
 	Name       string
 	Sessions   []app.SignedIn
 	Factor     app.Factor
+	Apps       []app.GrantOf
 	basis      // of the form that changes the name
 }
 
@@ -23,6 +24,9 @@ func (v *visit) showAccount(p accountPage, refused error) error {
 		return err
 	}
 	if p.Factor, err = v.console.app.Factor(v.r.Context(), v.session); err != nil {
+		return err
+	}
+	if p.Apps, err = v.console.app.OwnGrants(v.r.Context(), v.session); err != nil {
 		return err
 	}
 	if refused != nil {
@@ -43,6 +47,7 @@ func (c *Console) account(v *visit) error {
 	p.Done = map[string]string{"name": "Name changed.",
 		"password":   "Password changed. Every other browser was signed out.",
 		"factor-off": "Second factor turned off. Every other browser was signed out.",
+		"app":        "The app was disconnected.",
 		"session":    "That browser was signed out."}[v.r.URL.Query().Get("done")]
 	return v.showAccount(p, nil)
 }

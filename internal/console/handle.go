@@ -46,7 +46,7 @@ func policy(imageHosts []string) string {
 
 // Paths are the patterns of all paths that the console serves.
 var Paths = []string{"/{$}", "/favicon.ico", "/sign-in", "/sign-in/", "/sign-out", "/sign-out-everywhere", "/account",
-	"/assets/", "/setup/", "/invite/", "/account/", "/w/"}
+	"/assets/", "/setup/", "/invite/", "/account/", "/oauth/authorize", "/w/"}
 
 // Serve answers a request for one of the console's paths.
 func (c *Console) Serve(x *front.Exchange) {

@@ -12,6 +12,14 @@ import (
 type keysPage struct {
 	Keys []keyRow
 	Most int // keys that the plan allows
+	Apps []appRow
+}
+
+// appRow is a connected app.
+type appRow struct {
+	sheaf.Grant
+	By  string // the person in whose name it acts
+	Own bool   // this person connected it
 }
 
 type keyRow struct {
@@ -44,6 +52,13 @@ func (c *Console) keys(v *visit) error {
 			row.Old = k.OldUntil
 		}
 		out.Keys = append(out.Keys, row)
+	}
+	grants, err := c.app.Grants(v.r.Context(), v.caller)
+	if err != nil {
+		return err
+	}
+	for _, g := range grants {
+		out.Apps = append(out.Apps, appRow{g, nameOf(members.Members, g.UserID), g.UserID == v.caller.User})
 	}
 	return v.show(http.StatusOK, "keys", out)
 }
@@ -144,13 +159,7 @@ func (c *Console) createKey(v *visit) error {
 	if err := f.Reach.checkScopes(scopes); err != nil {
 		return v.again("key-form", f, err)
 	}
-	in := app.NewKey{Name: f.Name, Scopes: scopes, OfWorkspace: f.Workspace, RestrictTo: restrictTo, From: v.browser()}
-	for _, e := range expiries {
-		if e.Value == f.Expires && e.Lasts > 0 {
-			at := c.Now().Add(e.Lasts)
-			in.ExpiresAt = &at
-		}
-	}
+	in := app.NewKey{Name: f.Name, Scopes: scopes, OfWorkspace: f.Workspace, ExpiresAt: expiryOf(f.Expires, c.Now()), RestrictTo: restrictTo, From: v.browser()}
 	k, err := c.app.CreateKey(v.r.Context(), v.caller, in)
 	if err != nil {
 		return v.again("key-form", f, err)

@@ -27,7 +27,7 @@ const (
 )
 
 // mostNext bounds the address that is kept while a person is at the provider.
-const mostNext = 1000
+const mostNext = 2000
 
 // beginAtProvider answers GET /sign-in/provider: it leads to the provider.
 func (c *Console) beginAtProvider(v *visit) error {

@@ -88,7 +88,7 @@ func (v *visit) toSignIn() {
 // safeNext returns the address if it is one of ours that a person may be sent back to, otherwise
 // "".
 func safeNext(s string) string {
-	if strings.HasPrefix(s, "/w/") || s == "/account" {
+	if strings.HasPrefix(s, "/w/") || strings.HasPrefix(s, "/oauth/authorize?") || s == "/account" {
 		return s
 	}
 	return ""

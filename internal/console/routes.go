@@ -68,6 +68,11 @@ func (c *Console) allRoutes() []route {
 		post("/account/second-factor/off", signedIn, c.turnOffFactor),
 		post("/account/sessions/{id}/end", signedIn, c.endSession),
 
+		get("/oauth/authorize", signedIn, c.authorize, costly),
+		get("/w/{workspace}/connect", read, c.connectForm, costly),
+		post("/w/{workspace}/connect", read, c.connect, resumable),
+		post("/w/{workspace}/apps/{id}/disconnect", read, c.disconnectApp),
+
 		get("/w/{workspace}", read, c.workspace),
 		get("/w/{workspace}/live", needs(sheaf.EventsRead), c.follow),
 		get("/w/{workspace}/search", read, c.search, costly),

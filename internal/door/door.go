@@ -62,6 +62,11 @@ type Access struct {
 	Caller     app.Caller
 	Limit      ratewindow.Decision // decision of the rate limit on this request
 
+	// Resource is the address at which access tokens of grants work. If it is empty, the edge takes none.
+	Resource string
+	// Metadata is the address of the document that tells an app how to get an access token. It may be empty.
+	Metadata string
+
 	door   *Door
 	secret string         // the key as it was sent
 	tally  *tally.Counter // counter of the caller's workspace

@@ -21,6 +21,9 @@ func (a *Access) authenticate() error {
 	if err != nil {
 		return explainKey(secret, err)
 	}
+	if r := c.Key.Resource; r != "" && r != a.Resource {
+		return unauthorized("this access token works only at " + r + ": send an API key here")
+	}
 	a.Credential = c
 	a.Caller = app.Caller{Workspace: c.Workspace, User: c.Key.UserID, Key: c.Key, Plan: c.Plan, Origin: a.Exchange}
 	a.Key = string(c.Key.ID)
@@ -73,7 +76,7 @@ func basicUser(encoded string) (string, error) {
 
 // explainKey returns a better error than err if a malformed key is recognisably something else.
 func explainKey(secret string, err error) error {
-	if _, ok := sheaf.HashKey(secret); ok {
+	if _, ok := sheaf.HashKey(secret); ok || sheaf.IsAccessToken(secret) {
 		return err
 	}
 	first, rest, _ := strings.Cut(secret, " ")
@@ -94,12 +97,17 @@ func unauthorized(text string) error {
 	return &sheaf.Error{Kind: sheaf.Unauthorized, Code: sheaf.CodeUnauthorized, Text: text}
 }
 
-// challenge returns the WWW-Authenticate of a 401 (RFC 6750). It names an error only if a key was sent.
+// challenge returns the WWW-Authenticate of a 401 (RFC 6750). It names an error only if a key was sent. It tells an app
+// where to learn how to get an access token (RFC 9728), and what to ask for.
 func (a *Access) challenge() string {
-	if a.secret == "" {
-		return "Bearer"
+	var with []string
+	if a.secret != "" {
+		with = append(with, `error="invalid_token"`)
 	}
-	return `Bearer error="invalid_token"`
+	if a.Metadata != "" {
+		with = append(with, `resource_metadata="`+a.Metadata+`"`, `scope="`+strings.Join(sheaf.DefaultGrantScopes.Strings(), " ")+`"`)
+	}
+	return strings.TrimSpace("Bearer " + strings.Join(with, ", "))
 }
 
 // ChallengeScopes names the scopes that the operation needs in the WWW-Authenticate of a 403.

@@ -235,6 +235,14 @@ func (m *Mailer) noticeText(r *store.Reader, l store.Letter, said sheaf.Letter) 
 		subject = "The second factor of your account was removed"
 		fmt.Fprintf(&b, "The second factor of your account on %s was removed %s. Every other browser was signed out.\n\n", m.Base, where(l.At, said))
 		fmt.Fprintf(&b, "If it was you, do nothing.\n\nIf it was not you, change your password at once, and set up a second factor again:\n%s\n", account)
+	case sheaf.AboutApp:
+		w, err := r.Workspace(said.Workspace)
+		if err != nil {
+			return "", "", err
+		}
+		subject = fmt.Sprintf("An app was connected to %s", quoted(w.Name))
+		fmt.Fprintf(&b, "The app %s may now act in your name in the workspace %s on %s. It was allowed %s.\n\n", quoted(said.Key), quoted(w.Name), m.Base, where(l.At, said))
+		fmt.Fprintf(&b, "If it was you, do nothing.\n\nIf it was not you, disconnect the app and change your password:\n%s\n", account)
 	case sheaf.AboutKey:
 		w, err := r.Workspace(said.Workspace)
 		if err != nil {

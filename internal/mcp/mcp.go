@@ -77,7 +77,11 @@ func New(c Config) *Server {
 
 // exchange returns the exchange of a request that is not admitted yet.
 func (s *Server) exchange(shared *front.Exchange) *exchange {
-	return &exchange{Access: s.Door.Access(shared), server: s}
+	x := &exchange{Access: s.Door.Access(shared), server: s}
+	if c := s.App.Connecting(); c != nil {
+		x.Resource, x.Metadata = c.Resource, c.Metadata
+	}
+	return x
 }
 
 // Refuse answers a request that the front refuses under load.

@@ -6,6 +6,7 @@
 package seal
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"errors"
@@ -24,6 +25,7 @@ var ErrOpen = errors.New("a sealed value does not open with this master key")
 
 // Box seals and opens with one key. It is safe for concurrent use.
 type Box struct {
+	key    []byte
 	aead   cipher.AEAD
 	random io.Reader
 }
@@ -42,7 +44,7 @@ func New(key []byte, random io.Reader) (*Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Box{aead: aead, random: random}, nil
+	return &Box{key: bytes.Clone(key), aead: aead, random: random}, nil
 }
 
 // Seal encrypts plain for a place, such as "subscriptions/ID/secret". It panics when random fails.

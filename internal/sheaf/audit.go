@@ -14,6 +14,8 @@ const (
 	ActionKeyCreated               AuditAction = "key.created"
 	ActionKeyRotated               AuditAction = "key.rotated"
 	ActionKeyRevoked               AuditAction = "key.revoked"
+	ActionAppConnected             AuditAction = "app.connected"
+	ActionAppDisconnected          AuditAction = "app.disconnected"
 	ActionMemberJoined             AuditAction = "member.joined"
 	ActionMemberLeft               AuditAction = "member.left"
 	ActionMemberRemoved            AuditAction = "member.removed"
@@ -78,6 +80,8 @@ var WorkspaceActions = []ActionText{
 	{ActionKeyCreated, "An API key was created"},
 	{ActionKeyRotated, "An API key got a new secret"},
 	{ActionKeyRevoked, "An API key was revoked"},
+	{ActionAppConnected, "A person allowed an app to act for them"},
+	{ActionAppDisconnected, "An app was disconnected: by a person, by itself, with the rights of its person, or because a code or refresh token came twice"},
 	{ActionMemberJoined, "A person accepted an invitation"},
 	{ActionMemberLeft, "A member left"},
 	{ActionMemberRemoved, "A member was removed"},

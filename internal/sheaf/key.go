@@ -21,15 +21,18 @@ type KeyHash [sha256.Size]byte
 
 // NewSecretKey returns a new API key: "shf_", 40 random characters, and a checksum, so that a
 // mistyped key is refused without a look-up.
-func NewSecretKey(random io.Reader) string {
-	body := keyPrefix + RandomBase62(random, keyRandom)
+func NewSecretKey(random io.Reader) string { return newSecret(keyPrefix, random) }
+
+func newSecret(prefix string, random io.Reader) string {
+	body := prefix + RandomBase62(random, keyRandom)
 	return body + checksum(body)
 }
 
-// HashKey returns the hash by which a key is looked up. ok is false if s cannot be a key.
+// HashKey returns the hash by which a key, or an access token of a grant, is looked up. ok is false if s cannot be
+// either.
 func HashKey(s string) (hash KeyHash, ok bool) {
 	split := len(keyPrefix) + keyRandom
-	if len(s) != split+keyChecksum || !strings.HasPrefix(s, keyPrefix) || checksum(s[:split]) != s[split:] {
+	if len(s) != split+keyChecksum || !strings.HasPrefix(s, keyPrefix) && !strings.HasPrefix(s, accessPrefix) || checksum(s[:split]) != s[split:] {
 		return hash, false
 	}
 	return sha256.Sum256([]byte(s)), true
@@ -98,6 +101,13 @@ type Key struct {
 	OldUntil *time.Time // end of the previous secret; nil: it has ended, or there was none
 	// RestrictedTo limits what it sees and changes; nil: the whole workspace. It never changes.
 	RestrictedTo *Restriction
+	// Resource is the address at which the access tokens of a grant work. It is empty for an API key.
+	Resource string
+	// SecretUntil is the end of a grant's present access token; nil: the key itself is the secret, or there is no token yet.
+	SecretUntil *time.Time
+	// Within is the number of the restriction of a grant's person, if the grant has another one. Then it sees what both
+	// cover.
+	Within int64
 }
 
 // Live reports whether the key can be used at the time `now`.
@@ -160,7 +170,8 @@ type Credential struct {
 	// Version is the workspace's version, under which answers are cached. It is 0 while the
 	// workspace is being changed: then nothing may be answered from a cache.
 	Version int64
-	// Until is the end of the secret which was sent, if the key has a newer one; nil: it has none.
+	// Until is the end of the secret which was sent: an access token, or the secret of a key that has a newer one.
+	// nil: it has none.
 	Until *time.Time
 }
 

@@ -21,6 +21,7 @@ type LetterAbout string
 // What notices are about.
 const (
 	AboutKey       LetterAbout = "key"        // an API key was created in the person's name
+	AboutApp       LetterAbout = "app"        // an app was connected in the person's name
 	AboutFactor    LetterAbout = "factor"     // a second factor was set up
 	AboutFactorOff LetterAbout = "factor-off" // the second factor was removed
 	AboutSignIn    LetterAbout = "sign-in"    // a sign-in from a browser that is not known
@@ -32,7 +33,7 @@ type Letter struct {
 	About   LetterAbout `json:"about,omitempty"`   // what a notice is about
 	Address string      `json:"address,omitempty"` // of the client that caused the mail
 	Agent   string      `json:"agent,omitempty"`   // its User-Agent header
-	// Of a notice about a new key: its workspace, its name, and the name of the key that created it.
+	// Of a notice about a new key or app: its workspace, its name, and the name of the key that created it.
 	Workspace WorkspaceID `json:"workspace,omitempty"`
 	Key       string      `json:"key,omitempty"`
 	WithKey   string      `json:"with_key,omitempty"`

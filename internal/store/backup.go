@@ -15,7 +15,7 @@ import (
 
 // BackupTables are the tables that are backed up, each after those that it refers to. Sessions and
 // the counts for charts are not: a restored copy starts without them.
-var BackupTables = []string{"settings", "counters", "workspaces", "removed_workspaces", "users", "factors", "recovery_codes", "identities", "members", "member_events", "setup_links", "api_keys", "folders", "brandings",
+var BackupTables = []string{"settings", "counters", "workspaces", "removed_workspaces", "users", "factors", "recovery_codes", "identities", "members", "member_events", "setup_links", "api_keys", "grants", "oauth_clients", "folders", "brandings",
 	"projects", "documents", "texts", "versions", "shares", "proposals", "proposal_targets", "proposal_texts", "proposal_comments", "releases", "release_documents", "release_texts", "release_media", "media", "uploads", "events", "reported_events", "restrictions", "restricted_events", "idempotency_keys", "subscriptions", "deleted_subscriptions", "lanes", "deliveries", "attempts",
 	"leases", "notices", "invitations", "audit", "instance_audit"}
 

@@ -11,7 +11,7 @@ import (
 )
 
 const keyColumns = `id, name, prefix, scopes, user_id, expires_at, last_used_at, created_at, revoked_at, number, owner, rotation, old_until,
-  restriction, restricted_to`
+  restriction, restricted_to, resource, secret_until, within`
 
 // scanKey reads a row of keyColumns.
 func scanKey(r *row) sheaf.Key {
@@ -19,7 +19,7 @@ func scanKey(r *row) sheaf.Key {
 		ID: readID[sheaf.KeyID](r), Name: r.Text(), Prefix: r.Text(), Scopes: splitScopes(r.Text()), UserID: readID[sheaf.UserID](r),
 		ExpiresAt: r.OptTime(), LastUsedAt: r.OptTime(), CreatedAt: r.Time(), RevokedAt: r.OptTime(), Number: r.Int(),
 		OfWorkspace: r.Text() == sheaf.OwnerWorkspace, Rotation: r.Int(), OldUntil: r.OptTime(),
-		RestrictedTo: sheaf.ParseRestriction(r.Int(), r.Text()),
+		RestrictedTo: sheaf.ParseRestriction(r.Int(), r.Text()), Resource: r.Text(), SecretUntil: r.OptTime(), Within: r.Int(),
 	}
 }
 
@@ -36,7 +36,7 @@ func splitScopes(s string) sheaf.Scopes {
 const (
 	fromCredential = `
 SELECT k.id, k.name, k.prefix, k.scopes, k.user_id, k.expires_at, k.last_used_at, k.created_at, k.revoked_at, k.number,
-  k.owner, k.rotation, k.old_until, k.restriction, k.restricted_to, w.id, w.name, w.plan, w.personal, w.version
+  k.owner, k.rotation, k.old_until, k.restriction, k.restricted_to, k.resource, k.secret_until, k.within, w.id, w.name, w.plan, w.personal, w.version
 FROM api_keys k
 JOIN workspaces w ON w.ws = k.ws
 WHERE k.revoked_at IS NULL AND w.deleted_at = 0 AND `
@@ -58,8 +58,10 @@ var (
 )
 
 func scanCredential(w *row) sheaf.Credential {
-	return sheaf.Credential{Key: scanKey(w), Workspace: readID[sheaf.WorkspaceID](w), Name: w.Text(),
+	c := sheaf.Credential{Key: scanKey(w), Workspace: readID[sheaf.WorkspaceID](w), Name: w.Text(),
 		Plan: sheaf.Plan(w.Text()), Personal: w.Bool(), Version: w.Int()}
+	c.Until = c.Key.SecretUntil
+	return c
 }
 
 // scanOldCredential reads a row of selectOldCredential.
@@ -117,14 +119,14 @@ func (r *Reader) credential(hash sheaf.KeyHash) (sheaf.Credential, error) {
 
 const insertKey = `
 INSERT INTO api_keys (ws, id, user_id, name, prefix, hash, scopes, expires_at, number, created_at, owner,
-  restriction, restricted_to)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+  restriction, restricted_to, resource, within)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 
 // InsertKey stores a key with the hash of its secret.
 func (tx *Tx) InsertKey(ws sheaf.WorkspaceID, k sheaf.Key, hash sheaf.KeyHash) error {
 	tx.note.Credentials = true
 	err := tx.exec(insertKey, ws, k.ID, k.UserID, k.Name, k.Prefix, hash[:], strings.Join(k.Scopes.Strings(), ","),
-		k.ExpiresAt, k.Number, k.CreatedAt, k.Owner(), restrictionNumber(k.RestrictedTo), k.RestrictedTo.String())
+		k.ExpiresAt, k.Number, k.CreatedAt, k.Owner(), restrictionNumber(k.RestrictedTo), k.RestrictedTo.String(), k.Resource, k.Within)
 	if err != nil {
 		return fmt.Errorf("insert key %s: %w", k.ID, err)
 	}
@@ -141,6 +143,7 @@ func (r *Reader) LiveKeys(ws sheaf.WorkspaceID, now time.Time) (int64, error) {
 func liveKeys(ws sheaf.WorkspaceID, now time.Time) engine.Conditions {
 	var w engine.Conditions
 	w.And("ws = ?", ws)
+	w.And("resource = ''")
 	w.And("revoked_at IS NULL")
 	w.And("(expires_at IS NULL OR expires_at > ?)", now)
 	return w
@@ -169,7 +172,7 @@ const KeysKept = time.Hour
 const nthNewestKey = `
 SELECT created_at
 FROM api_keys
-WHERE ws = $1
+WHERE ws = $1 AND resource = ''
 ORDER BY created_at DESC
 LIMIT 1 OFFSET $2`
 
@@ -210,7 +213,7 @@ func (r *Reader) Key(ws sheaf.WorkspaceID, id sheaf.KeyID) (sheaf.Key, error) {
 }
 
 const selectKeyState = `
-SELECT revoked_at, rotation, old_until
+SELECT revoked_at, rotation, old_until, restriction, restricted_to, within
 FROM api_keys
 WHERE ws = $1 AND id = $2`
 
@@ -219,6 +222,7 @@ WHERE ws = $1 AND id = $2`
 func (r *Reader) RefreshKey(ws sheaf.WorkspaceID, k sheaf.Key) (sheaf.Key, error) {
 	return mustFind(r, "key", selectKeyState, func(w *row) sheaf.Key {
 		k.RevokedAt, k.Rotation, k.OldUntil = w.OptTime(), w.Int(), w.OptTime()
+		k.RestrictedTo, k.Within = sheaf.ParseRestriction(w.Int(), w.Text()), w.Int()
 		return k
 	}, ws, k.ID)
 }
@@ -261,13 +265,13 @@ func (tx *Tx) ForgetOldKeys(before time.Time, most int) (int64, error) {
 const liveKeysOf = `
 SELECT ` + keyColumns + `
 FROM api_keys
-WHERE ws = $1 AND user_id = $2 AND owner = 'user' AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)
+WHERE ws = $1 AND user_id = $2 AND owner = 'user' AND resource = '' AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)
 ORDER BY number`
 
 const revokeKeysOf = `
 UPDATE api_keys
 SET revoked_at = $3
-WHERE ws = $1 AND user_id = $2 AND owner = 'user' AND revoked_at IS NULL`
+WHERE ws = $1 AND user_id = $2 AND owner = 'user' AND resource = '' AND revoked_at IS NULL`
 
 // RevokeKeysOf revokes every key of a user in the workspace, except those that belong to the
 // workspace. It returns those that were live.

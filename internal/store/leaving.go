@@ -75,7 +75,7 @@ type leavingTable struct {
 var leavingTables = []leavingTable{
 	{name: "attempts", key: "sub, event, number"}, {name: "leases", key: "sub, token"}, {name: "notices", key: "sub, proposal, user_id"}, {name: "deliveries", key: "sub, number"}, {name: "lanes", key: "sub"},
 	{name: "deleted_subscriptions", key: "id"}, {name: "subscriptions", key: "sub"}, {name: "idempotency_keys", key: "method, path, key"}, {name: "minutes", key: "minute"},
-	{name: "reported_events", key: "number"}, {name: "restricted_events", key: "restriction, number"}, {name: "restrictions", key: "number"}, {name: "events", key: "number"}, {name: "shares", key: "id"}, {name: "invitations", key: "id"}, {name: "api_keys", key: "id"},
+	{name: "reported_events", key: "number"}, {name: "restricted_events", key: "restriction, number"}, {name: "restrictions", key: "number"}, {name: "events", key: "number"}, {name: "shares", key: "id"}, {name: "invitations", key: "id"}, {name: "grants", key: "id"}, {name: "api_keys", key: "id"},
 	{name: "proposal_comments", key: "proposal_id, number"}, {name: "proposal_texts", key: "proposal_id, hash", most: 8},
 	{name: "proposal_targets", key: "number, resource_id"}, {name: "proposals", key: "id"}, {name: "release_documents", key: "release, document_id"}, {name: "release_texts", key: "hash", most: 8}, {name: "release_media", key: "release, medium_id"}, {name: "releases", key: "id"},
 	{name: "brandings", key: "id"}, {name: "uploads", key: "id"}, {name: "media", key: "id"}, documentsLeave, {name: "projects", key: "id"}, {name: "folders", key: "id"}, {name: "member_events", key: "number"}, {name: "members", key: "user_id"}, {name: "audit", key: "number"},

@@ -26,6 +26,8 @@ const (
 	batch = 200
 	// failures is how long failed sign-ins are kept: twice as long as they count.
 	failures = 2 * time.Hour
+	// unusedApps is how long an app that registered may stay without a person who connects it.
+	unusedApps = 24 * time.Hour
 	// charts is how long the counts of each minute are kept: the longest chart is of a day.
 	charts = 48 * time.Hour
 	// heldEvents is how far behind the newest event of its workspace an event may be that is kept
@@ -188,6 +190,9 @@ func (s *Sweeper) rows(ctx context.Context) error {
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteInvitationsEnded(now, batch) }},
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.ForgetOldKeys(now, batch) }},
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteMailRates(now, batch) }},
+		{unusedApps, func(tx *store.Tx, now time.Time) (int64, error) {
+			return tx.DeleteUnusedOAuthClients(now.Add(-unusedApps), batch)
+		}},
 		{store.ResetsKept, func(tx *store.Tx, now time.Time) (int64, error) {
 			return tx.DeleteResets(now.Add(-store.ResetsKept), batch)
 		}},

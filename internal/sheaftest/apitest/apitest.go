@@ -40,6 +40,8 @@ type API struct {
 	Options store.Options // of Store
 	Clock   *Clock
 	Media   *Files // the bytes of media of all nodes
+	// Connecting has the settings of OAuth. A test may change them while there are no requests.
+	Connecting *app.Connecting
 	// Webhooks is the sender. It sends deliveries after Deliver was called.
 	Webhooks *Webhooks
 	// MaxRecords bounds the records of a workspace on any plan; 0, the default, means no limit.
@@ -162,6 +164,12 @@ func Open(t testing.TB, o store.Options, options ...Option) *API {
 	return openNodes(t, o, 1, options)
 }
 
+// SetIssuer sets the address of the service for apps.
+func (a *API) SetIssuer(address string) {
+	a.Connecting.Issuer, a.Connecting.Resource = address, address+"/mcp"
+	a.Connecting.Metadata = address + "/.well-known/oauth-protected-resource/mcp"
+}
+
 // forEver replaces the program's bounds of some seconds, which a busy machine might exceed: the
 // wait for the store, for a search, for the end of a removal. Those bounds have tests of their own.
 const forEver = time.Hour
@@ -170,7 +178,8 @@ const forEver = time.Hour
 // clock, the sender, and the window of the rate limit.
 func openNodes(t testing.TB, o store.Options, count int, options []Option) *API {
 	t.Helper()
-	a := &API{t: t, Options: o, Clock: new(Clock), Media: &Files{media.Folder(t.TempDir())}}
+	a := &API{t: t, Options: o, Clock: new(Clock), Media: &Files{media.Folder(t.TempDir())}, Connecting: &app.Connecting{}}
+	a.SetIssuer(Address)
 	a.disk.Store(plenty)
 	a.Options.Turn = cmp.Or(o.Turn, forEver)
 	a.Options.Log = slog.New(slog.NewJSONHandler(&a.log, nil))

@@ -79,7 +79,7 @@ func (a *API) startNode(l door.Limiter, options []Option) *node {
 		Spare: func(context.Context) (int64, error) { return 0, nil },
 		Stat:  func(string) (disk.Space, error) { return disk.Space{Free: a.disk.Load(), Total: plenty}, nil }})
 	a.looks = append(a.looks, func() { room.Check(context.Background()) })
-	n.app = app.New(app.Config{Store: s, Disk: room, Now: a.Clock.Now, Random: rand.Reader, Index: n.index, Media: a.Media, Webhooks: a.Webhooks.rules(), Address: Address, RemovalWait: forEver,
+	n.app = app.New(app.Config{Store: s, Disk: room, Now: a.Clock.Now, Random: rand.Reader, Index: n.index, Media: a.Media, Webhooks: a.Webhooks.rules(), Address: Address, RemovalWait: forEver, Connecting: a.Connecting,
 		PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1},
 		MaxRecords:   func(sheaf.Plan) int { return int(a.MaxRecords.Load()) }, Quota: func(sheaf.Plan) int64 { return a.Quota.Load() }})
 	c := Config{Config: httpapi.Config{App: n.app, Now: a.Clock.Now, Render: render.New(render.Options{Wait: forEver})},

@@ -323,6 +323,9 @@ CREATE TABLE api_keys (
   scopes TEXT NOT NULL, -- separated by commas
   restriction BIGINT NOT NULL DEFAULT 0, -- restrictions.number. 0: it sees the whole workspace
   restricted_to TEXT NOT NULL DEFAULT '', -- restrictions.ids, which never change
+  resource TEXT NOT NULL DEFAULT '', -- of a grant: the address at which its access tokens work. '': an API key
+  secret_until BIGINT, -- of a grant: the end of its present access token
+  within BIGINT NOT NULL DEFAULT 0, -- of a grant: the restriction of its person, if the grant has another one
   expires_at BIGINT,
   revoked_at BIGINT,
   last_used_at BIGINT,
@@ -338,6 +341,36 @@ CREATE INDEX api_keys_by_revocation ON api_keys (revoked_at) WHERE revoked_at IS
 CREATE INDEX api_keys_by_expiry ON api_keys (expires_at) WHERE expires_at IS NOT NULL; -- for the sweep
 CREATE UNIQUE INDEX api_keys_by_old_hash ON api_keys (old_hash) WHERE old_hash IS NOT NULL; -- requests with a previous secret
 CREATE INDEX api_keys_by_old_until ON api_keys (old_until) WHERE old_until IS NOT NULL; -- for the sweep
+CREATE INDEX api_keys_grants ON api_keys (ws, user_id) WHERE resource <> '' AND revoked_at IS NULL; -- the apps of a person
+
+-- What a grant has beyond a key. A grant is the consent of a person to an app, which then acts with access tokens.
+CREATE TABLE grants (
+  ws INTEGER NOT NULL,
+  id BLOB NOT NULL, -- api_keys.id
+  client TEXT NOT NULL, -- id of the app: oauth_clients.id, or the address of its document
+  redirect TEXT NOT NULL, -- address that the code was sent to
+  code_hash BLOB NOT NULL UNIQUE, -- SHA-256 of the code, which the app redeems once
+  challenge TEXT NOT NULL, -- hash of the app's verifier
+  salt BLOB NOT NULL, -- the tokens are derived from it and the master key
+  ends_at BIGINT, -- chosen by the person. Until the code is redeemed, api_keys.expires_at is the end of the code
+  follows BIGINT NOT NULL DEFAULT 0, -- 1: it sees what its person sees
+  renewed_at BIGINT NOT NULL, -- when tokens were last issued
+  PRIMARY KEY (ws, id),
+  FOREIGN KEY (ws, id) REFERENCES api_keys (ws, id) ON DELETE CASCADE
+);
+CREATE INDEX grants_by_client ON grants (client); -- whether an app is in use
+
+-- Apps that have registered. One that no grant names is deleted after a day.
+CREATE TABLE oauth_clients (
+  id TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  uri TEXT NOT NULL,
+  redirects TEXT NOT NULL, -- one in a line
+  address TEXT NOT NULL, -- of the client that registered it
+  created_at BIGINT NOT NULL
+);
+CREATE INDEX oauth_clients_by_address ON oauth_clients (address, created_at); -- the limit on registrations in an hour
+CREATE INDEX oauth_clients_by_creation ON oauth_clients (created_at); -- for the sweep
 
 -- Answers to requests with an Idempotency-Key, sent again if the request is repeated.
 CREATE TABLE idempotency_keys (
