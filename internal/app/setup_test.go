@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"sheaf.dev/internal/guard"
 	"sheaf.dev/internal/seal"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/migrated"
@@ -46,7 +47,8 @@ func newNode(t *testing.T, st *store.Store, now *time.Time) *App {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(Config{Store: st, Now: func() time.Time { return *now }, Random: rand.Reader, Webhooks: Webhooks{Box: box},
+	return New(Config{Store: st, Now: func() time.Time { return *now }, Random: rand.Reader, Webhooks: Webhooks{Box: box, Guard: guard.New(nil)},
+		Connecting: &Connecting{Issuer: "https://docs.example.com", Resource: "https://docs.example.com/mcp"},
 		Address: "https://docs.example.com", PasswordCost: PasswordCost{Passes: 1, Memory: 64, Threads: 1}})
 }
 

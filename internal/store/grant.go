@@ -206,7 +206,7 @@ func (r *Reader) OAuthClientsSince(address string, since time.Time) ([]time.Time
 
 // CountOAuthClients counts the registered apps, up to `most`.
 func (r *Reader) CountOAuthClients(most int) (int64, error) {
-	return r.count(`SELECT COUNT(*) FROM (SELECT id FROM oauth_clients LIMIT $1) some`, most)
+	return r.count(`SELECT COUNT(*) FROM (SELECT id FROM oauth_clients LIMIT $1) AS registered`, most)
 }
 
 const deleteClients = `

@@ -24,11 +24,16 @@ BEGIN
   RAISE EXCEPTION 'no audit line: % of a row of %, %', TG_OP, TG_TABLE_NAME, changed;
 END $$;
 
-CREATE CONSTRAINT TRIGGER owed_made AFTER INSERT ON api_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION owed('key', '', 'id');
+CREATE CONSTRAINT TRIGGER owed_made AFTER INSERT ON api_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+  WHEN (NEW.resource = '') EXECUTE FUNCTION owed('key', '', 'id');
+CREATE CONSTRAINT TRIGGER owed_connected AFTER INSERT ON api_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+  WHEN (NEW.resource <> '') EXECUTE FUNCTION owed('app', '', 'id');
 CREATE CONSTRAINT TRIGGER owed_rotated AFTER UPDATE ON api_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
-  WHEN (OLD.hash IS DISTINCT FROM NEW.hash) EXECUTE FUNCTION owed('key', '', 'id');
+  WHEN (NEW.resource = '' AND OLD.hash IS DISTINCT FROM NEW.hash) EXECUTE FUNCTION owed('key', '', 'id');
 CREATE CONSTRAINT TRIGGER owed_revoked AFTER UPDATE ON api_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
-  WHEN (OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL AND COALESCE(OLD.expires_at > NEW.revoked_at, true)) EXECUTE FUNCTION owed('key', '', 'id');
+  WHEN (NEW.resource = '' AND OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL AND COALESCE(OLD.expires_at > NEW.revoked_at, true)) EXECUTE FUNCTION owed('key', '', 'id');
+CREATE CONSTRAINT TRIGGER owed_disconnected AFTER UPDATE ON api_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+  WHEN (NEW.resource <> '' AND OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL) EXECUTE FUNCTION owed('app', '', 'id');
 
 CREATE CONSTRAINT TRIGGER owed_made AFTER INSERT OR DELETE ON members DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION owed('member', 'workspace.created', 'user_id');
 CREATE CONSTRAINT TRIGGER owed_changed AFTER UPDATE ON members DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
@@ -73,6 +78,7 @@ DECLARE
 BEGIN
   EXECUTE CASE noun
     WHEN 'key' THEN 'SELECT bool_and(t.xmin = pg_current_xact_id()::xid) FROM api_keys t WHERE t.ws = $1 AND t.id::text = $2'
+    WHEN 'app' THEN 'SELECT bool_and(t.xmin = pg_current_xact_id()::xid) FROM api_keys t WHERE t.ws = $1 AND t.id::text = $2'
     WHEN 'member' THEN 'SELECT bool_and(t.xmin = pg_current_xact_id()::xid) FROM members t WHERE t.ws = $1 AND t.user_id::text = $2'
     WHEN 'invitation' THEN 'SELECT bool_and(t.xmin = pg_current_xact_id()::xid) FROM invitations t WHERE t.ws = $1 AND t.id::text = $2'
     WHEN 'webhook' THEN 'SELECT bool_and(t.xmin = pg_current_xact_id()::xid) FROM subscriptions t WHERE t.ws = $1 AND t.id::text = $2'
