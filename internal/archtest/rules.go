@@ -31,6 +31,7 @@ var rules = []rule{
 	{part: "internal/httpapi", why: edge, may: []string{"internal/door", "internal/front", "internal/app", "internal/sheaf", "internal/strict",
 		"internal/obs", "internal/icon", "internal/render", "internal/failpoint"}},
 	{part: "internal/console", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/icon", "internal/render"}},
+	{part: "internal/oauth", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/obs"}},
 	{part: "internal/mcp", why: edge, may: []string{"internal/door", "internal/front", "internal/app", "internal/sheaf", "internal/strict", "internal/obs"}},
 	{part: "internal/publish", why: edge, may: []string{"internal/front", "internal/app", "internal/sheaf", "internal/brandstyle", "internal/icon", "internal/render"}},
 	{part: "internal/deliver", why: edge, may: []string{"internal/store", "internal/sheaf", "internal/guard", "internal/seal", "internal/tally", "internal/obs", "internal/failpoint"}},
