@@ -477,7 +477,7 @@ func checkWithin(r *store.Reader, ws sheaf.WorkspaceID, k sheaf.Key) error {
 	case err != nil || within == nil:
 		return err
 	}
-	covered, err := r.Unrestricted().Covers(ws, within, k.RestrictedTo)
+	covered, err := r.Covers(ws, within, k.RestrictedTo)
 	if err == nil && !covered {
 		err = sheaf.Forbiddenf("this app is limited to projects or folders that its person no longer sees, because they were moved or deleted: the person can connect the app again")
 	}

@@ -12,14 +12,14 @@ import (
 )
 
 // changesRights are the methods of the store that change what an audit log keeps (D200).
-var changesRights = []string{"InsertKey", "RotateKey", "RevokeKey", "RevokeKeysOf",
+var changesRights = []string{"InsertKey", "RotateKey", "RevokeKey", "RevokeKeysOf", "InsertGrant",
 	"InsertInvitation", "DeleteInvitation", "DeleteInvitationsBy", "EraseInvitations", "InsertMember", "DeleteMember", "SetRole", "RestrictMember",
 	"InsertWorkspace", "RenameWorkspace", "SetPlan", "SetDefaultBranding", "DeleteWorkspace", "UndeleteWorkspace", "EndRemoval",
 	"InsertSubscription", "UpdateSubscription", "SealAnew", "DeleteSubscription", "InsertShare", "InsertShares", "UpdateShare", "DeleteShare", "DeleteSharesOf",
 	"InsertRelease", "UpdateRelease", "HideRelease", "InsertFactor", "DeleteFactor", "InsertSession", "DeleteSession", "DeleteSessionOf", "EraseUser", "UpdateUser", "InsertIdentity", "DeleteIdentities", "AllowPassword"}
 
 // audits are the functions that write a line, or pass it on to be written.
-var audits = []string{"audit", "auditIn", "auditInstance", "auditLine", "auditWebhook", "auditWithdrawn", "auditRevoked", "auditDefaultBranding",
+var audits = []string{"audit", "auditIn", "auditInstance", "auditLine", "auditWebhook", "auditWithdrawn", "auditRevoked", "auditGrantEnded", "auditDefaultBranding",
 	"emit", "unshared", "note", "noteLeaving"}
 
 // unaudited are the functions that change rights and write no line, with the reason.

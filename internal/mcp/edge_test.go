@@ -56,7 +56,7 @@ func TestEdge_WhoMayAsk(t *testing.T) {
 
 	got := post(nobody, list)
 	wantError(t, got, 401, "UNAUTHORIZED", "Authorization: Bearer")
-	if got.Header.Get("WWW-Authenticate") != "Bearer" || got.JSON["id"] != 7.0 {
+	if challenge := got.Header.Get("WWW-Authenticate"); !strings.HasPrefix(challenge, `Bearer resource_metadata="`+apitest.Address+`/.well-known/oauth-protected-resource/mcp", scope="`) || got.JSON["id"] != 7.0 {
 		t.Errorf("asks for %q, under %v", got.Header.Get("WWW-Authenticate"), got.JSON["id"])
 	}
 	wantError(t, post(nobody, list, "Cookie: sheaf_session="+key+"; Authorization="+key), 401, "UNAUTHORIZED")

@@ -331,7 +331,7 @@ func TestRegister(t *testing.T) {
 				refused++
 			}
 		}
-		if refused != 12 { // 20 registrations an hour, of which 2 were made above
+		if refused != 12 { // 20 registrations an hour, and 2 were made above
 			t.Errorf("%d of 30 registrations were refused, want 12", refused)
 		}
 	}, apitest.WithConsole, withApps)

@@ -43,7 +43,7 @@ func (a *asked) open(t *testing.T) *store.Store {
 
 // tenantTables are the tables whose rows belong to a workspace; they are compared with the migrated
 // schema. All other tables are in sharedTables.
-var tenantTables = []string{"api_keys", "attempts", "audit", "brandings", "deleted_subscriptions", "deliveries", "documents", "events", "folders",
+var tenantTables = []string{"api_keys", "attempts", "audit", "brandings", "deleted_subscriptions", "deliveries", "documents", "events", "folders", "grants",
 	"idempotency_keys", "invitations", "lanes", "leases", "media", "member_events", "members", "minutes", "notices", "projects", "proposal_comments", "proposal_targets", "proposal_texts", "proposals", "release_documents", "release_media", "release_texts", "releases", "reported_events", "restricted_events", "restrictions", "shares", "subscriptions",
 	"texts", "uploads", "versions", "workspaces"}
 
@@ -58,6 +58,7 @@ var sharedTables = map[string]string{
 	"used_sign_ins":      "before anybody is known",
 	"password_resets":    "a person's, or of an e-mail that nobody has",
 	"letters":            "a person's",
+	"oauth_clients":      "before anybody is known",
 	"mail_rates":         "by name: of an address, a workspace or the installation",
 	"settings":           "of the installation",
 	"instance_audit":     "of the installation",
@@ -83,6 +84,7 @@ var globalKeys = map[string]string{
 	"deleted_subscriptions_pkey": "an id",
 	"api_keys_hash_key":          "the hash of 256 random bits",
 	"api_keys_by_old_hash":       "the hash of 256 random bits",
+	"grants_code_hash_key":       "the hash of 256 random bits",
 	"invitations_hash_key":       "the hash of 256 random bits",
 	"shares_by_token":            "128 random bits",
 }
@@ -140,6 +142,8 @@ var spanning = map[string][]string{
 	"lookup": {
 		"k.hash = $1", "k.hash = {hash}", "k.old_hash = $1", "k.old_hash = {hash}",
 		"FROM api_keys WHERE id = $1",
+		"ON w.ws = k.ws WHERE k.id = $1",
+		"g.code_hash = $1",
 		"s.token = $1",
 		"FROM invitations WHERE hash = $1",
 		"m.user_id = $1",

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/media"
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
@@ -231,6 +232,16 @@ func fillWithCanaries(t *testing.T, ws *apitest.Workspace, url string) {
 	c.DELETE("/api/v1/media/"+picture).Want(t, 204)
 }
 
+// connectApp connects an app in the name of the workspace's owner.
+func connectApp(t *testing.T, a *apitest.API, w *apitest.Workspace) {
+	t.Helper()
+	owner := app.Caller{Workspace: w.ID, User: w.Owner, Role: sheaf.Owner}
+	in := app.NewGrant{App: sheaf.OAuthClient{ID: canary, Name: canary}, Redirect: "https://" + canary + ".example/", Challenge: canary, Scopes: sheaf.DefaultGrantScopes}
+	if _, err := a.App.Connect(t.Context(), owner, in); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // beginUpload begins an upload, sends only a first piece with the canary, and returns its path.
 func beginUpload(t *testing.T, c *apitest.Client) string {
 	t.Helper()
@@ -256,6 +267,7 @@ func TestLeaving_NothingIsLeft(t *testing.T) {
 		defer r.Close()
 		goes, stays := a.Workspace(sheaf.Business), a.Workspace(sheaf.Business)
 		fillWithCanaries(t, goes, r.URL)
+		connectApp(t, a, goes)
 		populate(t, stays.Client(""), r.URL)
 		mine, other := goes.Client(""), stays.Client("")
 		piece := beginUpload(t, mine)
