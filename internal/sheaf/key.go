@@ -78,6 +78,9 @@ const (
 // MaxKeyGrace is how long the previous secret of a rotated key can go on working.
 const MaxKeyGrace = 24 * time.Hour
 
+// NoKey stands for "no key": a person or an operator created the record.
+const NoKey KeyID = "00000000-0000-0000-0000-000000000000"
+
 // Key is an API key of one user in one workspace. The key's text is not stored.
 type Key struct {
 	ID         KeyID
@@ -98,6 +101,8 @@ type Key struct {
 	OldUntil *time.Time // end of the previous secret; nil: it has ended, or there was none
 	// RestrictedTo limits what it sees and changes; nil: the whole workspace. It never changes.
 	RestrictedTo *Restriction
+	// MadeByKey is the key that creates the record, or NoKey. It is only written: no read returns it.
+	MadeByKey KeyID
 }
 
 // Live reports whether the key can be used at the time `now`.

@@ -272,7 +272,7 @@ func (tx *Tx) InsertShare(ws sheaf.WorkspaceID, s sheaf.Share) error {
 }
 
 var insertShares = engine.NewBulkInsert("shares", "ws int", "id id", "resource_type int", "resource_id id", "token", "password_hash",
-	"expires_at int", "branding_id id", "listed int", "newest_release int", "release_id id", "show_releases int", "views int", "last_viewed_at int", "number int", "revision int", "created_at int", "updated_at int")
+	"expires_at int", "branding_id id", "listed int", "newest_release int", "release_id id", "show_releases int", "views int", "last_viewed_at int", "number int", "revision int", "created_at int", "updated_at int", "made_by_key id")
 
 // InsertShares is InsertShare for many.
 func (tx *Tx) InsertShares(ws sheaf.WorkspaceID, shares []*sheaf.Share) error {
@@ -281,7 +281,7 @@ func (tx *Tx) InsertShares(ws sheaf.WorkspaceID, shares []*sheaf.Share) error {
 	for i, s := range shares {
 		newest, release := storedRelease(s)
 		rows[i] = []any{ws, s.ID, shareableNumber(s.ResourceType), idBytes(s.ResourceID), s.Token, storedPasswordHash(s.PasswordHash),
-			s.ExpiresAt, s.BrandingID, s.Listed, newest, release, s.ShowReleases, s.Views, s.LastViewedAt, s.Number, s.Revision, s.CreatedAt, s.UpdatedAt}
+			s.ExpiresAt, s.BrandingID, s.Listed, newest, release, s.ShowReleases, s.Views, s.LastViewedAt, s.Number, s.Revision, s.CreatedAt, s.UpdatedAt, s.MadeByKey}
 	}
 	if err := tx.insertMany(insertShares, rows); err != nil {
 		return fmt.Errorf("insert %d shares: %w", len(shares), err)
