@@ -85,11 +85,26 @@ WHERE ws = $1 AND id = $2`
 
 // Share returns the workspace's share, or NotFound.
 func (r *Reader) Share(ws sheaf.WorkspaceID, id sheaf.ShareID) (sheaf.Share, error) {
-	s, err := mustFind(r, "share", selectShare, ScanShare, ws, id)
+	return r.oneShare(ws, selectShare, id)
+}
+
+// oneShare returns the visible share that a query selects, or NotFound.
+func (r *Reader) oneShare(ws sheaf.WorkspaceID, query string, key any) (sheaf.Share, error) {
+	s, err := mustFind(r, "share", query, ScanShare, ws, key)
 	if err == nil {
 		err = must("share")(r.seesShared(ws, &s))
 	}
 	return s, err
+}
+
+const selectShareWith = `
+SELECT ` + ShareColumns + `
+FROM shares
+WHERE token = $2 AND ws = $1`
+
+// ShareWith returns the workspace's share with that token, or NotFound.
+func (r *Reader) ShareWith(ws sheaf.WorkspaceID, token string) (sheaf.Share, error) {
+	return r.oneShare(ws, selectShareWith, token)
 }
 
 // Shares returns a page of the workspace's shares, oldest first.
