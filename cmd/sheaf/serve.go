@@ -258,7 +258,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 	counts, requests := tally.New(p.Now), obs.NewRoutes()
 	keys := door.New(door.Config{App: a, Log: log, Limiter: shared.limiter(), Tally: counts,
 		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) }})
-	api := httpapi.New(httpapi.Config{App: a, Door: keys, Now: p.Now, Requests: requests, PublicURL: c.PublicURL, Render: texts, Memory: w.memory})
+	api := httpapi.New(httpapi.Config{App: a, Door: keys, Now: p.Now, Requests: requests, PublicURL: c.PublicURL, Render: texts, Memory: w.memory, Origins: c.CORSOrigins})
 	agents := mcp.New(mcp.Config{App: a, Door: keys, Version: version, PublicURL: c.PublicURL, Requests: requests})
 	st.OnCommit(wake(api, pages))
 	// The edges side by side. Another is mounted by a line here.

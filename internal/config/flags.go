@@ -75,6 +75,7 @@ type Serve struct {
 	TLSKey                *string  `name:"tls-key" placeholder:"FILE" example:"" help:"The key of --tls-cert, in PEM."`
 	TrustedProxy          []string `name:"trusted-proxy" sep:"none" placeholder:"CIDR,..." example:"" help:"Proxies whose X-Forwarded-* headers count. Repeatable."`
 	ConnectionsPerAddress *string  `name:"connections-per-address" placeholder:"auto" help:"Connections that one address (of IPv6: one /64) may hold open. auto: a quarter of all, at least 64, and any number for this machine's own addresses. Trusted proxies may always hold any number."`
+	CORSOrigins           []string `name:"cors-origins" sep:"none" placeholder:"ORIGIN,..." example:"" help:"Origins whose pages may call the API with a key, such as https://app.example.com; * means every origin. The console and shared pages are never open to other origins. Repeatable."`
 	ImageHosts            []string `name:"image-hosts" sep:"none" placeholder:"HOST,..." example:"" help:"Hosts whose pictures are shown in rendered texts, over https; pictures of other hosts are links. Repeatable."`
 	LogFormat             *string  `name:"log-format" placeholder:"text" help:"Format of the log: text or json."`
 	LogLevel              *string  `name:"log-level" placeholder:"info" help:"Lowest level that is logged: debug, info, warn or error."`

@@ -54,6 +54,7 @@ type Settings struct {
 	TLSCert, TLSKey       string              // both are set and match, or both are empty
 	TrustedProxy          []netip.Prefix      // masked; never IPv4 written as IPv6
 	ConnectionsPerAddress int                 // 0: a share of all connections
+	CORSOrigins           []string            // as browsers send them; "*" stands alone
 	ImageHosts            []string            // in lower case, with an optional port
 	LogFormat             LogFormat
 	LogLevel              slog.Level
@@ -302,6 +303,9 @@ var table = []setting{
 	}},
 	{name: "connections-per-address", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.ConnectionsPerAddress, v, parseConnections)
+	}},
+	{name: "cors-origins", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.CORSOrigins, v, parseOrigins)
 	}},
 	{name: "image-hosts", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.ImageHosts, v, parseHosts)
