@@ -14,10 +14,11 @@ import (
 
 // commands is the whole command line. Its groups are those of the help.
 type commands struct {
-	Serve       serveCommand       `cmd:"" group:"server" help:"Serve the API and the console, and deliver webhooks."`
-	Config      configCommand      `cmd:"" group:"server" help:"Show every setting, its value and where it came from."`
-	Healthcheck healthcheckCommand `cmd:"" group:"server" help:"Ask a running server whether it is ready."`
-	Workspace   struct {
+	Serve         serveCommand       `cmd:"" group:"server" help:"Serve the API and the console, and deliver webhooks."`
+	Config        configCommand      `cmd:"" group:"server" help:"Show every setting, its value and where it came from."`
+	Healthcheck   healthcheckCommand `cmd:"" group:"server" help:"Ask a running server whether it is ready."`
+	SupportBundle supportCommand     `cmd:"" group:"server" help:"Collect what a report of a fault needs into one file, without secrets: settings, versions, the doctor's report, the newest lines of the log and the goroutines of a running server."`
+	Workspace     struct {
 		Create   workspaceCreate   `cmd:"" help:"Make a workspace and its owner."`
 		SetPlan  workspaceSetPlan  `cmd:"" help:"Change the plan of a workspace."`
 		List     workspaceList     `cmd:"" help:"List the workspaces."`

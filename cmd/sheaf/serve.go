@@ -308,6 +308,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 	if files != nil && c.MediaScrubRate > 0 {
 		s.workers = append(s.workers, worker{name: "media scrub", run: scrub.run, withSignal: true})
 	}
+	s.workers = append(s.workers, worker{name: "support", run: supportWorker(c, p.redactor(c), lines, log, l.Addr().(*net.TCPAddr).Port)})
 	if c.MetricsAddr != "" {
 		l, err := listen(c.MetricsAddr, "--metrics-addr")
 		if err != nil {

@@ -81,6 +81,9 @@ func newLoader(flags map[string]string, env LookupEnv) *loader {
 func (l *loader) load(s setting) {
 	stated := statements[s.name]
 	value, source, err := l.find(stated)
+	if stated.secret && value != "" {
+		l.settings.secrets = append(l.settings.secrets, value)
+	}
 	var shown string
 	if err == nil {
 		shown, err = s.set(&l.settings, value)

@@ -60,6 +60,7 @@ type Settings struct {
 	LogLevel              slog.Level
 
 	described []Setting
+	secrets   []string // the texts of all settings that are secret
 }
 
 // FirstRun says where the first start puts its key and its set-up link.

@@ -63,7 +63,9 @@ func TestCORS_OnlyListedOrigins(t *testing.T) {
 		"no route":  func(o string) *apitest.Response { return c.GET("/api/v1/nothing", "Origin: "+o).Want(t, 404) },
 		"a method":  func(o string) *apitest.Response { return c.Do("PUT", path, nil, "Origin: "+o).Want(t, 405) },
 		"a request": func(o string) *apitest.Response { return c.Do("OPTIONS", path, nil, "Origin: "+o).Want(t, 405) },
-		"tus":       func(o string) *apitest.Response { return c.Do("OPTIONS", "/api/v1/uploads", nil, "Origin: "+o).Want(t, 204) },
+		"tus": func(o string) *apitest.Response {
+			return c.Do("OPTIONS", "/api/v1/uploads", nil, "Origin: "+o).Want(t, 204)
+		},
 		"a question": func(o string) *apitest.Response {
 			return preflight(a, path, o).Want(t, 204)
 		},
