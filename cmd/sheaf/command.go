@@ -43,8 +43,8 @@ type commands struct {
 	} `cmd:"" group:"people" help:"Manage the people who may sign in."`
 	Audit        auditCommand        `cmd:"" group:"people" help:"Print who did what in a workspace, or in the whole instance, as JSON lines."`
 	Migrate      migrateCommand      `cmd:"" group:"data" help:"Migrate the database to this program's schema."`
-	Backup       backupCommand       `cmd:"" group:"data" help:"Back up the store into a file, also while a server runs. The master key is not in it."`
-	Restore      restoreCommand      `cmd:"" group:"data" help:"Restore a backup of either engine into an empty store."`
+	Backup       backupCommand       `cmd:"" group:"data" help:"Back up the store into a file or a bucket, also while a server runs. The master key is not in it."`
+	Restore      restoreCommand      `cmd:"" group:"data" help:"Restore a backup of either engine, from a file or a bucket, into an empty store."`
 	Export       exportCommand       `cmd:"" group:"data" help:"Write one workspace into a file, also while a server runs."`
 	Import       importCommand       `cmd:"" group:"data" help:"Add a file of sheaf export to a workspace, also while a server runs."`
 	Doctor       doctorCommand       `cmd:"" group:"data" help:"Check the stored data, also while a server runs. Changes nothing."`

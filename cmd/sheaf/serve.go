@@ -304,6 +304,13 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 	if doctor != nil {
 		s.workers = append(s.workers, worker{name: "doctor", run: doctor.run, withSignal: true})
 	}
+	backups, err := p.backupTimer(c, st, files, log)
+	if err != nil {
+		return nil, err
+	}
+	if backups != nil {
+		s.workers = append(s.workers, worker{name: "backups", run: backups.run, withSignal: true})
+	}
 	scrub := newMediaScrub(c, st, files, a, log)
 	if files != nil && c.MediaScrubRate > 0 {
 		s.workers = append(s.workers, worker{name: "media scrub", run: scrub.run, withSignal: true})
@@ -314,7 +321,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, room.Register, sweeper.Register, index.Register, shared.register, doctor.register, scrub.register, letters.Register, load{entrance, keys, api, requests, clients, st, texts}.register, sender.Register)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, room.Register, sweeper.Register, index.Register, shared.register, doctor.register, backups.register, scrub.register, letters.Register, load{entrance, keys, api, requests, clients, st, texts}.register, sender.Register)})
 	}
 	return s, nil
 }

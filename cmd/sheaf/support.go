@@ -85,7 +85,8 @@ func (p *program) redactor(s *config.Settings) func(string) string {
 	var more []string
 	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID"} {
 		value, _ := p.Env(name)
-		more = append(more, value)
+		own, _ := p.Env("BACKUP_" + name)
+		more = append(more, value, own)
 	}
 	if key, _, err := localKey(s); err == nil {
 		more = append(more, base64.StdEncoding.EncodeToString(key), base64.RawURLEncoding.EncodeToString(key))
