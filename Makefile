@@ -1,7 +1,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: test race clients nodes cluster cluster-faults texts proof proof-long fuzz bench bench-quick build package lint clean
+.PHONY: test race clients agents nodes cluster cluster-faults texts proof proof-long fuzz bench bench-quick build package lint clean
 
 test:
 	./scripts/test
@@ -19,6 +19,10 @@ clients:
 	CGO_ENABLED=0 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=60m -tags clients -v ./test/agents
 	CGO_ENABLED=0 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=60m -tags clients -run TestClients -v ./test/clients
 	CGO_ENABLED=0 SHEAF_LONG=1 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=60m -run TestTus -v ./test/recipes
+
+# Twenty tasks of agents, counted in calls and bytes: some seconds. SHEAF_AGENTS_PROGRAM=<program> counts another version.
+agents:
+	CGO_ENABLED=0 go test -count=1 -run TestTasks -v ./test/agents
 
 # The long form of the tests on several nodes, one after the other, with their figures: about ten minutes.
 nodes:

@@ -50,6 +50,8 @@ require (
 
 require github.com/hanwen/go-fuse/v2 v2.12.1
 
+require filippo.io/age v1.2.1
+
 require (
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
 	github.com/basgys/goxml2json v1.1.1-0.20231018121955-e66ee54ceaad // indirect

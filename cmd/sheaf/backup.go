@@ -18,24 +18,32 @@ import (
 	"sheaf.dev/internal/store"
 )
 
-// backupCommand is sheaf backup.
+// backupCommand is sheaf backup and the commands below it.
 type backupCommand struct {
+	Write  backupWrite  `cmd:"" default:"withargs" help:"Back up the store into a file, or encrypted into a bucket; write may be left out."`
+	Verify backupVerify `cmd:"" help:"Restore a backup in a bucket into nothing, read all of its media, and check its data."`
+	List   backupList   `cmd:"" help:"List the backups in a bucket."`
+}
+
+// backupWrite is sheaf backup.
+type backupWrite struct {
 	storeFlags
 	cli.Output
-	WithoutMedia bool   `help:"Leave out the bytes of media, if you back them up by other means."`
-	File         string `arg:"" help:"The file to write. It must not exist."`
+	BackupRecipient []string `sep:"none" placeholder:"age1..." help:"Public key of age to which a backup in a bucket is encrypted, as the setting of sheaf serve. Repeatable."`
+	WithoutMedia    bool     `help:"Leave out the bytes of media, if you back them up by other means."`
+	File            string   `arg:"" help:"The file to write, which must not exist, or a bucket: s3://bucket/prefix."`
 }
 
 // Run copies a snapshot of the store; a server may be running. If the bytes of a medium are lost,
 // the rest is copied, and the command fails.
-func (c *backupCommand) Run(ctx context.Context, p *program) error {
-	settings, err := c.Load(p.Env)
+func (c *backupWrite) Run(ctx context.Context, p *program) error {
+	settings, err := config.Serve{Store: c.Store, BackupRecipient: c.BackupRecipient}.Load(p.Env)
 	if err != nil {
 		return err
 	}
 	var files media.Store // nil: leave out the bytes of media
 	if !c.WithoutMedia {
-		if files, err = p.media(settings); err != nil {
+		if files, err = p.media(settings.StoreSettings); err != nil {
 			return err
 		}
 	}
@@ -53,6 +61,9 @@ func (c *backupCommand) Run(ctx context.Context, p *program) error {
 			return errors.New("there are media, but not the bucket with their bytes: name it with --media-url, as for the server, or leave them out with --without-media")
 		}
 	}
+	if inBucket(c.File) {
+		return c.toBucket(ctx, p, settings, st, files)
+	}
 	var count backup.Count
 	err = writeFileFrom(c.File, func(out io.Writer) error {
 		count, err = backup.Write(ctx, st, out, files)
@@ -68,7 +79,7 @@ func (c *backupCommand) Run(ctx context.Context, p *program) error {
 }
 
 // show prints what the backup contains.
-func (c *backupCommand) show(p *program, n backup.Count) error {
+func (c *backupWrite) show(p *program, n backup.Count) error {
 	return c.Show(&p.Program, sheaf.RecordFunc(func(o *sheaf.Object) {
 		o.Text("file", c.File)
 		o.Int("rows", n.Rows)
@@ -105,8 +116,9 @@ type restoreCommand struct {
 	storeFlags
 	cli.Output
 	MasterKey    *string `placeholder:"KEY" help:"The master key of the backed-up store: 32 bytes in base64. Without it, the file in the data folder."`
+	Identity     string  `placeholder:"FILE" help:"File with your private key, as age-keygen writes it, for a backup in a bucket."`
 	WithoutMedia bool    `help:"Leave out the bytes of media, if they are already there or come by other means."`
-	File         string  `arg:"" help:"A file that sheaf backup wrote."`
+	File         string  `arg:"" help:"A file that sheaf backup wrote, or a bucket: s3://bucket/prefix for its newest backup, or s3://bucket/prefix@TIME for the newest before that time."`
 }
 
 // Run fills an empty store, completely or not at all. No server may be using it: Run locks the data
@@ -116,9 +128,9 @@ func (c *restoreCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	in, err := openRegular(c.File)
+	in, fetch, err := c.input(ctx, p, settings.StoreSettings)
 	if err != nil {
-		return fmt.Errorf("the backup cannot be read: %w", err)
+		return err
 	}
 	defer in.Close()
 	// These checks come first, so that a refused restore leaves nothing behind.
@@ -127,6 +139,9 @@ func (c *restoreCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	var files media.Store // nil: the backup has no bytes of media, or they are left out
+	if !c.WithoutMedia && head.MediaBeside() && fetch == nil {
+		return errors.New("the media of this backup are beside it in its bucket: restore it from there, or leave them out with --without-media")
+	}
 	if !c.WithoutMedia && head.HasMedia() {
 		if files, err = p.media(settings.StoreSettings); err != nil {
 			return err
@@ -140,7 +155,7 @@ func (c *restoreCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer unlock()
-	rows, stored, err := restore(ctx, storeOptions(settings.StoreSettings), head, in, files)
+	rows, stored, err := restore(ctx, storeOptions(settings.StoreSettings), head, in, files, fetch)
 	if err != nil {
 		return err
 	}
@@ -177,6 +192,19 @@ func (c *restoreCommand) Run(ctx context.Context, p *program) error {
 	})
 }
 
+// input returns the file to restore, and for a bucket the function that fetches its media.
+func (c *restoreCommand) input(ctx context.Context, p *program, s config.StoreSettings) (io.ReadSeekCloser, backup.Fetch, error) {
+	if inBucket(c.File) {
+		rows, fetch, _, err := p.fetchBackup(ctx, c.File, c.Identity, s)
+		return rows, fetch, err
+	}
+	in, err := openRegular(c.File)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the backup cannot be read: %w", err)
+	}
+	return in, nil, nil
+}
+
 // openRegular opens a file. It refuses a pipe, because the file is read twice.
 func openRegular(path string) (*os.File, error) {
 	in, err := os.Open(path)
@@ -192,13 +220,16 @@ func openRegular(path string) (*os.File, error) {
 
 // restore stores the bytes of media, fills tables of the backup's schema, and then migrates them.
 // The bytes of a medium are stored before its row. If an error occurs, neither bytes nor rows stay.
-func restore(ctx context.Context, o store.Options, head backup.Head, in io.ReadSeeker, files media.Store) (rows, stored int64, err error) {
+func restore(ctx context.Context, o store.Options, head backup.Head, in io.ReadSeeker, files media.Store, fetch backup.Fetch) (rows, stored int64, err error) {
 	if err := store.PrepareRestore(ctx, o, head.Schema); err != nil {
 		return 0, 0, err
 	}
 	st, err := openStore(ctx, o)
 	if err != nil {
 		return 0, 0, err
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return 0, 0, errors.Join(err, st.Close())
 	}
 	fill := func() (err error) {
 		if _, err = in.Seek(0, io.SeekStart); err == nil {
@@ -209,7 +240,7 @@ func restore(ctx context.Context, o store.Options, head backup.Head, in io.ReadS
 	if files == nil {
 		err = fill()
 	} else if err = st.Read(ctx, func(r *store.Reader) error { return r.Restorable(head.Schema) }); err == nil {
-		stored, err = backup.RestoreMedia(ctx, in, files, fill)
+		stored, err = backup.RestoreMediaBeside(ctx, in, files, fetch, fill)
 	}
 	if err := errors.Join(err, st.Close()); err != nil {
 		return 0, 0, err

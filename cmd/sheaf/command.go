@@ -14,10 +14,11 @@ import (
 
 // commands is the whole command line. Its groups are those of the help.
 type commands struct {
-	Serve       serveCommand       `cmd:"" group:"server" help:"Serve the API and the console, and deliver webhooks."`
-	Config      configCommand      `cmd:"" group:"server" help:"Show every setting, its value and where it came from."`
-	Healthcheck healthcheckCommand `cmd:"" group:"server" help:"Ask a running server whether it is ready."`
-	Workspace   struct {
+	Serve         serveCommand       `cmd:"" group:"server" help:"Serve the API and the console, and deliver webhooks."`
+	Config        configCommand      `cmd:"" group:"server" help:"Show every setting, its value and where it came from."`
+	Healthcheck   healthcheckCommand `cmd:"" group:"server" help:"Ask a running server whether it is ready."`
+	SupportBundle supportCommand     `cmd:"" group:"server" help:"Collect what a report of a fault needs into one file, without secrets: settings, versions, the doctor's report, the newest lines of the log and the goroutines of a running server."`
+	Workspace     struct {
 		Create   workspaceCreate   `cmd:"" help:"Make a workspace and its owner."`
 		SetPlan  workspaceSetPlan  `cmd:"" help:"Change the plan of a workspace."`
 		List     workspaceList     `cmd:"" help:"List the workspaces."`
@@ -42,8 +43,8 @@ type commands struct {
 	} `cmd:"" group:"people" help:"Manage the people who may sign in."`
 	Audit        auditCommand        `cmd:"" group:"people" help:"Print who did what in a workspace, or in the whole instance, as JSON lines."`
 	Migrate      migrateCommand      `cmd:"" group:"data" help:"Migrate the database to this program's schema."`
-	Backup       backupCommand       `cmd:"" group:"data" help:"Back up the store into a file, also while a server runs. The master key is not in it."`
-	Restore      restoreCommand      `cmd:"" group:"data" help:"Restore a backup of either engine into an empty store."`
+	Backup       backupCommand       `cmd:"" group:"data" help:"Back up the store into a file or a bucket, also while a server runs. The master key is not in it."`
+	Restore      restoreCommand      `cmd:"" group:"data" help:"Restore a backup of either engine, from a file or a bucket, into an empty store."`
 	Export       exportCommand       `cmd:"" group:"data" help:"Write one workspace into a file, also while a server runs."`
 	Import       importCommand       `cmd:"" group:"data" help:"Add a file of sheaf export to a workspace, also while a server runs."`
 	Doctor       doctorCommand       `cmd:"" group:"data" help:"Check the stored data, also while a server runs. Changes nothing."`

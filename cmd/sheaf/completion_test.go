@@ -119,7 +119,9 @@ _sheaf; printf '%s\n' "${COMPREPLY[@]}"`
 		{"sheaf key create --scopes projects:r", []string{"sheaf", "key", "create", "--scopes", "projects", ":", "r"}, "read"},
 		{"sheaf key create --scopes=all,doc", []string{"sheaf", "key", "create", "--scopes", "=", "all,doc"}, "all\\,documents:read\nall\\,documents:write"},
 		{"sheaf key list --workspace ", []string{"sheaf", "key", "list", "--workspace", ""}, "Acme"},
-		{"sheaf backup ", []string{"sheaf", "backup", ""}, ""},
+		{"sheaf backup ", []string{"sheaf", "backup", ""}, "write\nverify\nlist"},
+		{"sheaf backup night", []string{"sheaf", "backup", "night"}, ""},
+		{"sheaf restore ", []string{"sheaf", "restore", ""}, ""},
 	} {
 		shell := exec.Command(bash, append([]string{"-c", press, "bash", c.line}, c.words...)...)
 		shell.Env = env

@@ -33,6 +33,7 @@ const asProgram = "SHEAF_TEST_AS_PROGRAM"
 func TestMain(m *testing.M) {
 	const forEver = 5 * time.Minute
 	suggestWithin, healthTimeout, stopWithin, requestsWithin = forEver, forEver, forEver, forEver
+	backupAgain = 100 * time.Millisecond
 	if os.Getenv(asProgram) == "1" {
 		main()
 	}

@@ -78,8 +78,9 @@ func metricsPage(t *testing.T) map[string]bool {
 func TestMetrics_AreAllDescribed(t *testing.T) {
 	t.Parallel()
 	addr := freeAddress(t)
-	s := start(t, "--data", t.TempDir(), "--metrics-addr", addr, "--doctor-every", "24h", "--redis-url", redistest.Start(t).URL(),
-		"--smtp-url", "smtp://127.0.0.1:1?from=sheaf@example.com")
+	nowhere := environment{"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+	s := startWith(t, nowhere, "--data", t.TempDir(), "--metrics-addr", addr, "--doctor-every", "24h", "--redis-url", redistest.Start(t).URL(),
+		"--smtp-url", "smtp://127.0.0.1:1?from=sheaf@example.com", "--backup-to", "s3://bucket", "--backup-recipient", "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p")
 	status(t, s.url+"/healthz", "")
 	described := metricsPage(t)
 	exported := map[string]bool{}

@@ -62,6 +62,12 @@ func TestMarkdown_IsProposed(t *testing.T) {
 	putFile(t, dir, "c.md", "C\n")
 	sheafWith(t, r.env, "", append(source, "--propose", "--dry-run")...).fails(t, "is not on the server")
 	sheafWith(t, r.env, "", append(source, "--propose")...).fails(t, "is not on the server")
+	putFile(t, dir, ".versions", `{"form": 2}`)
+	versions := filepath.Join(dir, ".versions")
+	sheafWith(t, r.env, "", append(source, "--versions", versions)...).fails(t, "--versions needs --propose")
+	sheafWith(t, r.env, "", append(source, "--propose", "--versions", versions)...).fails(t, "it has the form 2", "export again")
+	putFile(t, dir, ".versions", "[]")
+	sheafWith(t, r.env, "", append(source, "--propose", "--versions", versions)...).fails(t, "--versions has written")
 	r.do(t, source...)
 
 	putFile(t, dir, "a.md", "# A\n\nONE\n\ntwo\n\nthree\n")

@@ -263,7 +263,7 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 	counts, requests := tally.New(p.Now), obs.NewRoutes()
 	keys := door.New(door.Config{App: a, Log: log, Limiter: shared.limiter(), Tally: counts,
 		RateLimit: func(plan sheaf.Plan) int { return rateLimit(c.RateLimit, plan) }})
-	api := httpapi.New(httpapi.Config{App: a, Door: keys, Now: p.Now, Requests: requests, PublicURL: c.PublicURL, Render: texts, Memory: w.memory})
+	api := httpapi.New(httpapi.Config{App: a, Door: keys, Now: p.Now, Requests: requests, PublicURL: c.PublicURL, Render: texts, Memory: w.memory, Origins: c.CORSOrigins})
 	connect := oauth.New(oauth.Config{App: a, Log: log, PublicURL: c.PublicURL, Requests: requests})
 	agents := mcp.New(mcp.Config{App: a, Door: keys, Version: version, PublicURL: c.PublicURL, Requests: requests})
 	st.OnCommit(wake(api, pages))
@@ -311,16 +311,24 @@ func (p *program) newServer(c *config.Settings, st *store.Store, files media.Sto
 	if doctor != nil {
 		s.workers = append(s.workers, worker{name: "doctor", run: doctor.run, withSignal: true})
 	}
+	backups, err := p.backupTimer(c, st, files, log)
+	if err != nil {
+		return nil, err
+	}
+	if backups != nil {
+		s.workers = append(s.workers, worker{name: "backups", run: backups.run, withSignal: true})
+	}
 	scrub := newMediaScrub(c, st, files, a, log)
 	if files != nil && c.MediaScrubRate > 0 {
 		s.workers = append(s.workers, worker{name: "media scrub", run: scrub.run, withSignal: true})
 	}
+	s.workers = append(s.workers, worker{name: "support", run: supportWorker(c, p.redactor(c), lines, log, l.Addr().(*net.TCPAddr).Port)})
 	if c.MetricsAddr != "" {
 		l, err := listen(c.MetricsAddr, "--metrics-addr")
 		if err != nil {
 			return nil, err
 		}
-		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, room.Register, sweeper.Register, index.Register, shared.register, doctor.register, scrub.register, letters.Register, load{entrance, keys, api, requests, clients, st, texts}.register, sender.Register)})
+		s.workers = append(s.workers, worker{name: "metrics", run: metricsWorker(l, log, lines.Register, room.Register, sweeper.Register, index.Register, shared.register, doctor.register, backups.register, scrub.register, letters.Register, load{entrance, keys, api, requests, clients, st, texts}.register, sender.Register)})
 	}
 	return s, nil
 }

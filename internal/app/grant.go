@@ -89,7 +89,7 @@ func (w *work) newGrant(in NewGrant, code string) (sheaf.Grant, error) {
 	salt := []byte(sheaf.RandomBase62(w.app.random, 32))
 	ends := w.now.Add(sheaf.CodeLives)
 	g := sheaf.Grant{Key: sheaf.Key{ID: sheaf.KeyID(w.app.newID()), Name: in.App.Name, Scopes: in.Scopes, UserID: w.caller.User, ExpiresAt: &ends,
-		CreatedAt: w.now, Number: w.nextNumber(), RestrictedTo: to, Resource: w.app.connecting.Resource},
+		CreatedAt: w.now, Number: w.nextNumber(), RestrictedTo: to, Resource: w.app.connecting.Resource, MadeByKey: sheaf.NoKey},
 		Client: in.App.ID, Redirect: in.Redirect, CodeHash: sha256.Sum256([]byte(code)), Challenge: in.Challenge, Salt: salt, EndsAt: in.ExpiresAt,
 		Follows: in.RestrictTo == nil, RenewedAt: w.now}
 	g.See(w.caller.Within, to)

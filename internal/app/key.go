@@ -137,7 +137,7 @@ func (w *work) makeKey(user sheaf.UserID, in NewKey) (sheaf.NewKey, error) {
 	secret := sheaf.NewSecretKey(w.app.random)
 	hash, _ := sheaf.HashKey(secret)
 	k := sheaf.Key{ID: sheaf.KeyID(w.app.newID()), Name: in.Name, Prefix: sheaf.KeyHint(secret), Scopes: in.Scopes,
-		UserID: user, ExpiresAt: in.ExpiresAt, CreatedAt: w.now, Number: w.nextNumber(), OfWorkspace: in.OfWorkspace, RestrictedTo: to}
+		UserID: user, ExpiresAt: in.ExpiresAt, CreatedAt: w.now, Number: w.nextNumber(), OfWorkspace: in.OfWorkspace, RestrictedTo: to, MadeByKey: w.madeBy()}
 	w.audit(sheaf.ActionKeyCreated, string(k.ID), nil, keyFacts(k))
 	return sheaf.NewKey{Key: k, Secret: &secret}, w.InsertKey(w.ws.ID, k, hash)
 }
@@ -192,7 +192,7 @@ func (a *App) RotateKey(ctx context.Context, c Caller, id sheaf.KeyID, grace tim
 		if err := checkRotation(c, k); err != nil {
 			return sheaf.NewKey{}, err
 		}
-		out, err := w.app.rotateKey(w.Tx, w.ws.ID, k, grace, w.now)
+		out, err := w.app.rotateKey(w.Tx, w.ws.ID, k, w.madeBy(), grace, w.now)
 		w.audit(sheaf.ActionKeyRotated, string(k.ID), nil, rotationFacts(k.Name, out.OldUntil))
 		return out, err
 	})
@@ -222,8 +222,8 @@ func checkRotation(c Caller, k sheaf.Key) error {
 // MayRotate reports whether the key is the caller's own, or the workspace's.
 func (c Caller) MayRotate(k sheaf.Key) bool { return k.OfWorkspace || k.UserID == c.User }
 
-// rotateKey stores a new secret for the key.
-func (a *App) rotateKey(tx *store.Tx, ws sheaf.WorkspaceID, k sheaf.Key, grace time.Duration, now time.Time) (sheaf.NewKey, error) {
+// rotateKey stores a new secret for the key, which the key `by` or a person asked for.
+func (a *App) rotateKey(tx *store.Tx, ws sheaf.WorkspaceID, k sheaf.Key, by sheaf.KeyID, grace time.Duration, now time.Time) (sheaf.NewKey, error) {
 	secret := sheaf.NewSecretKey(a.random)
 	hash, _ := sheaf.HashKey(secret)
 	k.Prefix, k.OldUntil = sheaf.KeyHint(secret), nil
@@ -232,7 +232,7 @@ func (a *App) rotateKey(tx *store.Tx, ws sheaf.WorkspaceID, k sheaf.Key, grace t
 		until := now.Add(grace)
 		k.OldUntil = &until
 	}
-	return sheaf.NewKey{Key: k, Secret: &secret}, tx.RotateKey(ws, k.ID, k.Prefix, hash, k.OldUntil)
+	return sheaf.NewKey{Key: k, Secret: &secret}, tx.RotateKey(ws, k.ID, by, k.Prefix, hash, k.OldUntil)
 }
 
 // RevokeKey revokes a key at once, or returns NotFound.

@@ -111,7 +111,7 @@ func (o Operator) RotateKey(ctx context.Context, id sheaf.KeyID, grace time.Dura
 		return key, sheaf.Invalidf("the grace must be 0 to %d hours, in whole seconds", sheaf.MaxKeyGrace/time.Hour)
 	}
 	err = o.onKey(ctx, id, func(tx *store.Tx, ws sheaf.WorkspaceID, k sheaf.Key, now time.Time) (err error) {
-		if key, err = o.app.rotateKey(tx, ws, k, grace, now); err != nil {
+		if key, err = o.app.rotateKey(tx, ws, k, sheaf.NoKey, grace, now); err != nil {
 			return err
 		}
 		return o.app.auditIn(tx, ws, anOperator, sheaf.ActionKeyRotated, string(id), nil, rotationFacts(k.Name, key.OldUntil))

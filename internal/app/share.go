@@ -84,7 +84,7 @@ func (w *work) createShare(in sheaf.ShareChange, passwordHash string) (sheaf.Sha
 		return s, err
 	}
 	s.ID, s.Token, s.Number, s.Revision = sheaf.ShareID(w.app.newID()), sheaf.NewShareToken(w.app.random), w.nextNumber(), 1
-	s.CreatedAt, s.UpdatedAt = w.now, w.now
+	s.CreatedAt, s.UpdatedAt, s.MadeByKey = w.now, w.now, w.madeBy()
 	s = w.app.shown(s)
 	w.ws.Shares++
 	w.emit(sheaf.ShareCreated, string(s.ID), &s)

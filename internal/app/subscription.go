@@ -79,7 +79,7 @@ func (w *work) addSubscription(in sheaf.SubscriptionChange) (sheaf.NewSubscripti
 		ID: sheaf.SubscriptionID(w.app.newID()), Name: in.Name.Value, URL: in.URL.Value, Events: events, Active: true,
 		CreatedAt: w.now, UpdatedAt: w.now, HeaderNames: headerNames(in.Headers.Value),
 		Number: w.nextNumber(), Revision: 1, SinceEvent: w.ws.LastEvent, EventsSince: w.ws.LastEvent,
-		Filter: filterOf(in.Filter), FilterSince: w.ws.LastEvent, Restriction: w.caller.Restriction(),
+		Filter: filterOf(in.Filter), FilterSince: w.ws.LastEvent, Restriction: w.caller.Restriction(), MadeByKey: w.madeBy(),
 	}
 	w.countFilter(nil, s.Filter)
 	sealed := store.Sealed{Secret: w.app.webhooks.Box.Secret(string(s.ID), secret), Headers: w.sealHeaders(s.ID, in.Headers.Value)}
@@ -282,14 +282,19 @@ func (a *App) DeleteSubscription(ctx context.Context, c Caller, id sheaf.Subscri
 		if err := match.Check(s.Revision); err != nil {
 			return err
 		}
-		w.ws.Subscriptions--
-		w.audit(sheaf.ActionWebhookDeleted, string(id), webhookFacts(s), nil)
-		w.countFilter(s.Filter, nil)
-		if err := w.DeleteSubscription(w.ws.ID, id, w.now); err != nil {
+		if err := w.deleteSubscription(s); err != nil {
 			return err
 		}
 		return w.endRestrictions()
 	})
+}
+
+// deleteSubscription deletes a subscription that the transaction has locked, or whose workspace it has locked.
+func (w *work) deleteSubscription(s sheaf.Subscription) error {
+	w.ws.Subscriptions--
+	w.audit(sheaf.ActionWebhookDeleted, string(s.ID), webhookFacts(s), nil)
+	w.countFilter(s.Filter, nil)
+	return w.DeleteSubscription(w.ws.ID, s.ID, w.now)
 }
 
 // RotateSecret gives the subscription a new secret and returns it, once. For the time `grace`, the

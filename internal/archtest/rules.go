@@ -25,8 +25,9 @@ var rules = []rule{
 	{part: "cmd", anything: true, why: "it wires everything"},
 	{part: "internal/archive", why: "it is the form of a file: the rules decide on what is in it", may: []string{"internal/app", "internal/sheaf", "internal/strict"}},
 	{part: "internal/backup", why: "it is the form of a file: the store reads and writes what is in it", may: []string{"internal/store", "internal/media", "internal/sheaf", "internal/failpoint"}},
+	{part: "internal/offsite", why: "it keeps files of package backup in a bucket, and knows nothing of what is in them", may: []string{"internal/backup", "internal/store", "internal/media", "internal/sheaf"}},
 	{part: "internal/cli", why: "its commands talk to a server as any other program does, through the client",
-		may: []string{"client", "internal/sheaf", "internal/config", "internal/deliver", "internal/markdown"}},
+		may: []string{"client", "internal/sheaf", "internal/config", "internal/deliver", "internal/markdown", "internal/merge"}},
 
 	{part: "internal/httpapi", why: edge, may: []string{"internal/door", "internal/front", "internal/app", "internal/sheaf", "internal/strict",
 		"internal/obs", "internal/icon", "internal/render", "internal/failpoint"}},

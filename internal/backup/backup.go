@@ -17,10 +17,12 @@ import (
 
 // The forms of a backup: one JSON value per line, compressed, with a footer (footer.go). The first
 // line is a Head. Then, for each table, a store.Table and its rows as arrays. The last line is an
-// end. With the bytes of media after the lines (media.go), the form is withMedia.
+// end. With the bytes of media after the lines (media.go), the form is withMedia. If the members of
+// media are empty, because their bytes were sent elsewhere, it is mediaBeside.
 const (
-	rowsOnly  = 2
-	withMedia = 3
+	rowsOnly    = 2
+	withMedia   = 3
+	mediaBeside = 4
 )
 
 // Head is the first line of a backup.
@@ -36,6 +38,12 @@ type Head struct {
 
 // HasMedia reports whether the backup was written with the bytes of media.
 func (h Head) HasMedia() bool { return h.Form >= withMedia }
+
+// MediaBeside reports whether the bytes of media are not in the file, but beside it.
+func (h Head) MediaBeside() bool { return h.Form == mediaBeside }
+
+// Send takes the bytes of a medium, which are checked while they are read. It returns their error unchanged.
+type Send func(ctx context.Context, b store.MediumBytes, content io.Reader) error
 
 type end struct {
 	Rows int64 `json:"end_after_rows"`
@@ -57,6 +65,13 @@ type Count struct {
 // bytes may be gone: the backup says so, and a restore deletes the medium too. So every live medium
 // of a restored copy has its bytes.
 func Write(ctx context.Context, st *store.Store, out io.Writer, files media.Store) (count Count, err error) {
+	return WriteBeside(ctx, st, out, files, nil)
+}
+
+// WriteBeside is Write for bytes of media that are kept beside the file: it calls `send` with each medium, after
+// the snapshot of the rows has ended. Media of a workspace follow each other. The file has their names and sizes. If
+// send is nil, the bytes are in the file.
+func WriteBeside(ctx context.Context, st *store.Store, out io.Writer, files media.Store, send Send) (count Count, err error) {
 	listed, err := newSpool()
 	if err != nil {
 		return count, err
@@ -68,6 +83,9 @@ func Write(ctx context.Context, st *store.Store, out io.Writer, files media.Stor
 	head := Head{Form: rowsOnly}
 	if files != nil {
 		head.Form = withMedia
+		if send != nil {
+			head.Form = mediaBeside
+		}
 	}
 	err = st.ReadLong(ctx, func(r *store.Reader) (err error) {
 		if head.Schema, err = r.SchemaVersion(); err != nil {
@@ -95,7 +113,7 @@ func Write(ctx context.Context, st *store.Store, out io.Writer, files media.Stor
 		err = errors.Join(lines.Encode(end{count.Rows}), z.lines.Close())
 	}
 	if err == nil && files != nil {
-		err = writeMedia(ctx, st, z, files, listed, &count)
+		err = writeMedia(ctx, st, z, files, send, listed, &count)
 	}
 	if err != nil {
 		return Count{}, err

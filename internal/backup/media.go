@@ -74,11 +74,11 @@ func parseStored(name string) (b store.MediumBytes, ok bool) {
 
 // writeMedia writes the listed bytes, then the summary. It may take hours, so no snapshot is open
 // meanwhile.
-func writeMedia(ctx context.Context, st *store.Store, z *footedWriter, files media.Store, listed *spool, count *Count) error {
+func writeMedia(ctx context.Context, st *store.Store, z *footedWriter, files media.Store, send Send, listed *spool, count *Count) error {
 	end := mediaSummary{Deleted: []string{}, Lost: []string{}}
 	err := listed.each(func(b store.MediumBytes) error {
 		failpoint.Pass(failpoint.InBackup)
-		fate, id, err := writeMedium(ctx, st, z, files, b)
+		fate, id, err := writeMedium(ctx, st, z, files, send, b)
 		switch {
 		case err != nil:
 			return fmt.Errorf("back up the bytes of a medium in workspace %s: %w", b.Workspace, err)
@@ -117,9 +117,9 @@ const (
 // medium has them any more, they were deleted. If the same medium was live before and after, they
 // are lost. If another medium with the same bytes was added meanwhile, it has stored them: try
 // again.
-func writeMedium(ctx context.Context, st *store.Store, z *footedWriter, files media.Store, b store.MediumBytes) (fate, sheaf.MediumID, error) {
+func writeMedium(ctx context.Context, st *store.Store, z *footedWriter, files media.Store, send Send, b store.MediumBytes) (fate, sheaf.MediumID, error) {
 	for before := sheaf.MediumID(""); ; {
-		err := copyMedium(ctx, z, files, b)
+		err := copyMedium(ctx, z, files, send, b)
 		if err == nil {
 			return tookBytes, "", nil
 		}
@@ -146,13 +146,20 @@ func writeMedium(ctx context.Context, st *store.Store, z *footedWriter, files me
 
 // copyMedium adds a member with the bytes, and verifies them on the way. If they are not the right
 // ones, the member is cut short.
-func copyMedium(ctx context.Context, z *footedWriter, files media.Store, b store.MediumBytes) error {
+func copyMedium(ctx context.Context, z *footedWriter, files media.Store, send Send, b store.MediumBytes) error {
 	content, err := files.Open(ctx, keyOf(b))
 	if err != nil {
 		return err
 	}
 	defer content.Close()
-	return z.member(memberName(b), untilDone{ctx, media.Checked(content, b.Size, keyOf(b))})
+	checked := untilDone{ctx, media.Checked(content, b.Size, keyOf(b))}
+	if send == nil {
+		return z.member(memberName(b), checked)
+	}
+	if err := send(ctx, b, checked); err != nil {
+		return err
+	}
+	return z.member(memberName(b), strings.NewReader(""))
 }
 
 // untilDone is a Reader that fails once ctx has ended.
@@ -220,12 +227,20 @@ func (r *reader) complete(head Head) error {
 // RestoreMedia stores the bytes of a backup's media, and then calls restore, which inserts the
 // rows. If either fails, it removes the bytes that it added; bytes that were there before stay.
 func RestoreMedia(ctx context.Context, in io.Reader, files media.Store, restore func() error) (stored int64, err error) {
+	return RestoreMediaBeside(ctx, in, files, nil, restore)
+}
+
+// Fetch returns the bytes of a medium that WriteBeside has sent.
+type Fetch func(ctx context.Context, b store.MediumBytes) (io.ReadCloser, error)
+
+// RestoreMediaBeside is RestoreMedia for a backup whose bytes are beside it. If fetch is nil, they are in the file.
+func RestoreMediaBeside(ctx context.Context, in io.Reader, files media.Store, fetch Fetch, restore func() error) (stored int64, err error) {
 	added, err := newSpool()
 	if err != nil {
 		return 0, err
 	}
 	defer added.close()
-	if stored, err = storeMedia(ctx, in, files, added); err != nil {
+	if stored, err = storeMedia(ctx, in, files, fetch, added); err != nil {
 		err = fmt.Errorf("the media cannot be restored: %w", err)
 	} else {
 		err = restore()
@@ -239,12 +254,16 @@ func RestoreMedia(ctx context.Context, in io.Reader, files media.Store, restore 
 
 // storeMedia stores the bytes of a backup's media and returns their number. It adds those that were
 // not there before to `added`.
-func storeMedia(ctx context.Context, in io.Reader, files media.Store, added *spool) (stored int64, err error) {
+func storeMedia(ctx context.Context, in io.Reader, files media.Store, fetch Fetch, added *spool) (stored int64, err error) {
 	r, err := newReader(in)
 	if err != nil {
 		return 0, err
 	}
 	r.each = func(b store.MediumBytes, content io.Reader) error {
+		if fetch != nil {
+			stored++
+			return fetchMedium(ctx, files, b, fetch, added)
+		}
 		err := restoreMedium(ctx, files, b, content, added)
 		if errors.Is(err, media.ErrDiffers) {
 			return nil // these bytes were wrong in the original store too; the summary does not count them
@@ -257,6 +276,19 @@ func storeMedia(ctx context.Context, in io.Reader, files media.Store, added *spo
 		err = errDamaged
 	}
 	return stored, err
+}
+
+// fetchMedium stores the bytes of a medium that are beside the backup.
+func fetchMedium(ctx context.Context, files media.Store, b store.MediumBytes, fetch Fetch, added *spool) error {
+	content, err := fetch(ctx, b)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	if err := restoreMedium(ctx, files, b, content, added); err != nil {
+		return fmt.Errorf("the medium %s: %w", storedName(b), err)
+	}
+	return nil
 }
 
 // restoreMedium stores the bytes of one medium, and adds it to `added` if they were not there

@@ -44,7 +44,7 @@ func readHead(r *reader) (*json.Decoder, Head, error) {
 		return nil, head, err
 	case err != nil || head.Form == 0:
 		return nil, head, errNoBackup
-	case head.Form > withMedia || head.Schema > store.Latest:
+	case head.Form > mediaBeside || head.Schema > store.Latest:
 		return nil, head, fmt.Errorf("the backup is of a newer program (schema %d, this one has %d): restore it with that one", head.Schema, store.Latest)
 	case head.Form < rowsOnly:
 		return nil, head, errNoBackup

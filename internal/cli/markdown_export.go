@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"sheaf.dev/client"
 	"sheaf.dev/internal/markdown"
@@ -15,7 +17,9 @@ type exportMarkdown struct {
 	Dir    string `arg:"" help:"Folder to create; it may exist if it is empty."`
 	Source string `placeholder:"NAME" help:"Only the documents that were imported from this source."`
 
-	Project string `placeholder:"ID|NAME|none" complete:"projects" help:"Only this project, as a tree that import-markdown --as-project reads. Its top level is written to the root of the folder."`
+	Project  string `placeholder:"ID|NAME|none" complete:"projects" help:"Only this project, as a tree that import-markdown --as-project reads. Its top level is written to the root of the folder."`
+	Versions string `placeholder:"FILE" help:"Write the document and the version of each file here, for import-markdown --propose --versions."`
+
 	Release string `placeholder:"ID|NAME" complete:"releases" help:"The documents of a project as this release has them. To name it by its name, name the project with --project."`
 }
 
@@ -40,7 +44,7 @@ func (c *exportMarkdown) Run(ctx context.Context, p *Program) error {
 		if err := f.fill(ctx); err != nil {
 			return errors.Join(err, f.w.Abort())
 		}
-		if err := f.w.Finish(); err != nil {
+		if err := errors.Join(f.w.Finish(), c.writeVersions(f)); err != nil {
 			return err
 		}
 		return c.one(p, asJSON(map[string]any{"dir": c.Dir, "files": f.files, "media": f.media}), func() string {
@@ -53,9 +57,28 @@ func (c *exportMarkdown) Run(ctx context.Context, p *Program) error {
 	})
 }
 
+// writeVersions writes the file of --versions. It is written as a whole or not at all.
+func (c *exportMarkdown) writeVersions(f *filler) error {
+	if c.Versions == "" {
+		return nil
+	}
+	data, err := json.MarshalIndent(f.versions, "", " ") // a line for each value, for differences
+	if err != nil {
+		return err
+	}
+	next := c.Versions + ".new"
+	if err := os.WriteFile(next, append(data, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, c.Versions)
+}
+
 // filler reads where the documents and media are written, without their texts and bytes.
 func (c *exportMarkdown) filler(ctx context.Context, api *client.Client) (*filler, error) {
 	if c.Release != "" {
+		if c.Versions != "" {
+			return nil, errors.New("--versions is for documents as they are now: leave out --release")
+		}
 		return c.releaseFiller(ctx, api)
 	}
 	places, documents, err := c.layout(ctx, api)
@@ -66,10 +89,11 @@ func (c *exportMarkdown) filler(ctx context.Context, api *client.Client) (*fille
 	if forbidden != nil && !errors.Is(forbidden, client.ErrForbidden) {
 		return nil, forbidden
 	}
-	return &filler{export: markdown.NewExport(places, markdown.MediaPaths(places.Paths, documents, media)), forbidden: forbidden, done: map[string]bool{},
-		page: func(ctx context.Context, id string) (markdown.Page, error) {
+	export := markdown.NewExport(places, markdown.MediaPaths(places.Paths, documents, media))
+	return &filler{export: export, versions: export.NewBaseline(), forbidden: forbidden, done: map[string]bool{},
+		page: func(ctx context.Context, id string) (markdown.Document, error) {
 			d, err := api.Documents.Get(ctx, id)
-			page := markdownDocument(d).Page
+			page := markdownDocument(d)
 			page.Content = or(d.Content, "")
 			return page, err
 		},
@@ -123,11 +147,12 @@ func (c *exportMarkdown) layout(ctx context.Context, api *client.Client) (places
 
 // filler writes the files of documents, and of the media that they show or link to.
 type filler struct {
-	w      *markdown.Writer
-	export *markdown.Export
+	w        *markdown.Writer
+	export   *markdown.Export
+	versions *markdown.Baseline // nil: of a release
 	// page returns a document with its text, and medium writes the bytes of a medium. Both return
 	// client.ErrNotFound for what was deleted meanwhile. close releases what they use.
-	page   func(ctx context.Context, id string) (markdown.Page, error)
+	page   func(ctx context.Context, id string) (markdown.Document, error)
 	medium func(ctx context.Context, id string, to io.Writer) error
 	close  func() error
 	// forbidden is the error if the key may not read media, otherwise nil. It matters only if a
@@ -152,9 +177,12 @@ func (f *filler) fill(ctx context.Context) error {
 		if err := f.writeMedia(ctx, page.Content); err != nil {
 			return err
 		}
-		path, data := f.export.File(id, page)
+		path, data := f.export.File(id, page.Page)
 		if err := f.w.Write(path, data); err != nil {
 			return err
+		}
+		if f.versions != nil {
+			f.versions.Add(path, page, data)
 		}
 		f.files++
 	}

@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"sheaf.dev/client"
 	"sheaf.dev/internal/markdown"
+	"sheaf.dev/internal/sheaf"
 )
 
 type importMarkdown struct {
@@ -18,11 +20,16 @@ type importMarkdown struct {
 	Into      string `placeholder:"ID|NAME" complete:"folders" help:"Folder below which new folders and projects are made; without it, the root level."`
 	Prune     bool   `help:"Move documents of this source whose file is gone to the trash."`
 	Propose   bool   `help:"Change no document: make one proposal of what differs, or update the open one of this source."`
+	Versions  string `placeholder:"FILE" help:"With --propose: the file that export-markdown --versions wrote. Only what changed in the files since then is proposed, and is merged with what changed on the server."`
 	DryRun    bool   `name:"dry-run" help:"Change nothing; print what would be done."`
 }
 
 // Run reads and checks all files before its first request to the server.
 func (c *importMarkdown) Run(ctx context.Context, p *Program) error {
+	baseline, err := c.baseline()
+	if err != nil {
+		return err
+	}
 	tree, err := markdown.Open(c.Path)
 	if err != nil {
 		return err
@@ -40,7 +47,7 @@ func (c *importMarkdown) Run(ctx context.Context, p *Program) error {
 		if err := c.in(folders, &c.Into).resolve(ctx, api); err != nil {
 			return err
 		}
-		report, err := c.apply(ctx, api, lib)
+		report, err := c.apply(ctx, api, lib, baseline)
 		if err != nil {
 			return err
 		}
@@ -83,8 +90,27 @@ type importStep struct {
 	level, place int // of a project: level from 1, and position in reading order
 }
 
+// baseline reads the file of --versions, or returns nil.
+func (c *importMarkdown) baseline() (*markdown.Baseline, error) {
+	if c.Versions == "" {
+		return nil, nil
+	}
+	if !c.Propose {
+		return nil, sheaf.Invalidf("--versions needs --propose: without it an import makes the documents equal to the files")
+	}
+	data, err := os.ReadFile(c.Versions)
+	if err != nil {
+		return nil, err
+	}
+	b, err := markdown.ParseBaseline(data)
+	if err != nil {
+		return nil, fileError(c.Versions, err)
+	}
+	return b, nil
+}
+
 // apply compares the files with the server's documents, and makes the changes unless DryRun is set.
-func (c *importMarkdown) apply(ctx context.Context, api *client.Client, lib *markdown.Library) (*importReport, error) {
+func (c *importMarkdown) apply(ctx context.Context, api *client.Client, lib *markdown.Library, baseline *markdown.Baseline) (*importReport, error) {
 	below, err := folderInto(ctx, api, c.Into)
 	if err != nil {
 		return nil, err
@@ -105,10 +131,20 @@ func (c *importMarkdown) apply(ctx context.Context, api *client.Client, lib *mar
 			lib.Home = p.ID
 		}
 	}
+	if baseline != nil {
+		baseline.Recognize(c.Source, have)
+	}
 	known := markdown.Know(media)
 	plan, err := lib.Compare(have, known)
 	if err != nil {
 		return nil, err
+	}
+	m := newImporter(api, lib, have, known, below)
+	if baseline != nil {
+		m.baseline = baseline
+		if plan, err = m.merged(ctx, lib.Since(baseline, plan)); err != nil {
+			return nil, err
+		}
 	}
 	report := &importReport{DryRun: c.DryRun, Uploaded: len(plan.Upload), Created: len(plan.Create), Updated: len(plan.Update), Unchanged: plan.Same}
 	if c.Prune {
@@ -116,7 +152,6 @@ func (c *importMarkdown) apply(ctx context.Context, api *client.Client, lib *mar
 	} else {
 		report.Gone, plan.Trash = len(plan.Trash)+plan.Kept, nil
 	}
-	m := newImporter(api, lib, have, known, below)
 	if c.Propose && !c.DryRun {
 		return report, m.propose(ctx, plan, report)
 	}

@@ -23,6 +23,7 @@ type importer struct {
 	documents, folders, projects map[string]string
 	media                        markdown.KnownMedia
 	into                         into
+	baseline                     *markdown.Baseline // of --versions; nil without it
 }
 
 // into is the folder of the server below which an import makes folders and projects. The zero value is

@@ -5,11 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"sheaf.dev/client"
 	"sheaf.dev/internal/markdown"
+	linemerge "sheaf.dev/internal/merge"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -46,8 +49,10 @@ func (m *importer) propose(ctx context.Context, plan markdown.Plan, report *impo
 		_, err = m.api.Proposals.Withdraw(ctx, open.ID)
 		return err
 	case open == nil:
-		made, err := m.api.Proposals.Create(ctx, client.NewProposal{Title: m.proposalTitle(), Changes: changes})
-		report.Proposal = made.ID
+		if _, err := m.api.Proposals.Create(ctx, client.NewProposal{Title: m.proposalTitle(), Changes: changes}); err != nil {
+			return err
+		}
+		report.Proposal, err = m.onlyNewest(ctx)
 		return err
 	}
 	report.Proposal = open.ID
@@ -56,6 +61,64 @@ func (m *importer) propose(ctx context.Context, plan markdown.Plan, report *impo
 	}
 	_, err = m.api.Proposals.Update(ctx, open.ID, client.ProposalChange{Changes: client.Set(changes)})
 	return err
+}
+
+// onlyNewest withdraws all open proposals of the source but the newest, and returns the id of that one. Two imports
+// that run at once each make one.
+func (m *importer) onlyNewest(ctx context.Context) (id string, err error) {
+	for v, err := range m.openProposals(ctx) {
+		if err != nil {
+			return "", err
+		}
+		if id == "" {
+			id = v.ID
+			continue
+		}
+		var answered *client.Error
+		if _, err := m.api.Proposals.Withdraw(ctx, v.ID); err != nil && !(errors.As(err, &answered) && answered.Status == 409) { // the other import was faster
+			return "", err
+		}
+	}
+	return id, nil
+}
+
+// merged leaves out the updates that the documents have already: a person has accepted them, or has written the same.
+func (m *importer) merged(ctx context.Context, plan markdown.Plan) (markdown.Plan, error) {
+	var left []markdown.Change
+	for _, u := range plan.Update {
+		done, err := m.isMerged(ctx, u)
+		if err != nil {
+			return plan, fileError(u.Path, err)
+		}
+		if done {
+			plan.Same++
+		} else {
+			left = append(left, u)
+		}
+	}
+	plan.Update = left
+	return plan, nil
+}
+
+// isMerged reports whether an update changes nothing in the text that the document has now.
+func (m *importer) isMerged(ctx context.Context, u markdown.Change) (bool, error) {
+	if !slices.Equal(u.Fields, []string{"content"}) {
+		return false, nil
+	}
+	now, err := m.api.Documents.Get(ctx, u.Document.ID)
+	if err != nil || now.Version == u.Document.Version {
+		return false, err
+	}
+	base, err := m.api.Documents.Version(ctx, u.Document.ID, u.Document.Version)
+	if err != nil {
+		return false, err
+	}
+	text, _, err := m.lib.Content(u.Entry, m.existing, m.media)
+	if err != nil {
+		return false, err
+	}
+	merged, conflicts := linemerge.Lines(or(base.Content, ""), or(now.Content, ""), text)
+	return len(conflicts) == 0 && merged == or(now.Content, ""), nil
 }
 
 // fitting returns how many of the changes, from the first one, one proposal can have. A change needs none of
@@ -77,19 +140,26 @@ func (m *importer) proposalTitle() string { return "Import from " + m.lib.Source
 // openProposal returns the newest open proposal that this user has made of the source, or nil. It is
 // recognized by its title.
 func (m *importer) openProposal(ctx context.Context) (*client.Proposal, error) {
-	me, err := m.api.Me(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for v, err := range m.api.Proposals.All(ctx, client.ProposalFilter{State: "open", UserID: me.User.ID, Paging: client.Paging{Desc: true}}) {
-		if err != nil {
-			return nil, err
-		}
-		if v.Title == m.proposalTitle() {
-			return &v, nil
-		}
+	for v, err := range m.openProposals(ctx) {
+		return &v, err
 	}
 	return nil, nil
+}
+
+// openProposals returns all of them, the newest first.
+func (m *importer) openProposals(ctx context.Context) iter.Seq2[client.Proposal, error] {
+	return func(yield func(client.Proposal, error) bool) {
+		me, err := m.api.Me(ctx)
+		if err != nil {
+			yield(client.Proposal{}, err)
+			return
+		}
+		for v, err := range m.api.Proposals.All(ctx, client.ProposalFilter{State: "open", UserID: me.User.ID, Paging: client.Paging{Desc: true}}) {
+			if (err != nil || v.Title == m.proposalTitle()) && (!yield(v, err) || err != nil) {
+				return
+			}
+		}
+	}
 }
 
 // proposed returns the changes of a plan: documents to create or move first, parents before those below
@@ -219,13 +289,20 @@ func (m *importer) edited(u markdown.Change) (out client.NewChange, err error) {
 	out = client.NewChange{DocumentID: u.Document.ID, BaseVersion: u.Document.Version, Title: fields.Title, Description: fields.Description, URL: fields.URL}
 	if slices.Contains(u.Fields, "metadata") { // an edit merges metadata, so a removed name is sent with nil
 		values := map[string]*string{}
-		for name := range u.Document.Metadata {
-			values[name] = nil
+		now := m.lib.Metadata(u.Entry, m.media)
+		if m.baseline != nil {
+			values = m.baseline.MetadataSince(u.Path, now)
+		} else {
+			for name := range u.Document.Metadata {
+				values[name] = nil
+			}
+			for name, value := range now {
+				values[name] = &value
+			}
 		}
-		for name, value := range m.lib.Metadata(u.Entry, m.media) {
-			values[name] = &value
+		if len(values) > 0 {
+			out.Metadata = client.Set(values)
 		}
-		out.Metadata = client.Set(values)
 	}
 	if slices.Contains(u.Fields, "content") {
 		text, _, err := m.lib.Content(u.Entry, m.existing, m.media)

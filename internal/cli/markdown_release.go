@@ -88,8 +88,8 @@ func (c *exportMarkdown) readRelease(ctx context.Context, api *client.Client, r 
 	}
 	places := markdown.LayoutProject(documents)
 	return &filler{export: markdown.NewExport(places, markdown.MediaPaths(places.Paths, documents, used)), done: map[string]bool{},
-		page: func(_ context.Context, id string) (page markdown.Page, err error) {
-			page = pages[id]
+		page: func(_ context.Context, id string) (page markdown.Document, err error) {
+			page.Page = pages[id]
 			page.Content, err = texts.text(id)
 			return page, err
 		},

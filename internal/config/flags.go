@@ -70,11 +70,16 @@ type Serve struct {
 	ProposalRetention     *string  `name:"proposal-retention" placeholder:"8760h" help:"How long decided proposals are kept, at least 1s."`
 	AuditRetention        *string  `name:"audit-retention" placeholder:"8760h" help:"How long the lines of the audit logs are kept, at least 1s."`
 	DoctorEvery           *string  `name:"doctor-every" placeholder:"off" help:"Check the stored data at the start and then this often, at least 1s; metrics show the results."`
+	BackupTo              *string  `name:"backup-to" placeholder:"s3://bucket/prefix" example:"" help:"Write encrypted backups into this bucket. Its credentials and endpoint are named as those of --media-url, or with BACKUP_ before each name."`
+	BackupEvery           *string  `name:"backup-every" placeholder:"24h" help:"How old the newest backup in --backup-to may be before the server makes another, at least 1m."`
+	BackupKeep            *string  `name:"backup-keep" placeholder:"count=7,age=30d" help:"Which backups stay in --backup-to: the newest ones up to the count, and all that are younger than the age."`
+	BackupRecipient       []string `name:"backup-recipient" sep:"none" placeholder:"age1..." example:"" help:"Public key of age to which backups in a bucket are encrypted. Repeatable: each of the private keys decrypts them. The server has none of them."`
 	MetricsAddr           *string  `name:"metrics-addr" placeholder:"off" help:"Serve Prometheus metrics on this address."`
 	TLSCert               *string  `name:"tls-cert" placeholder:"FILE" example:"" help:"Serve HTTPS with this certificate chain, in PEM."`
 	TLSKey                *string  `name:"tls-key" placeholder:"FILE" example:"" help:"The key of --tls-cert, in PEM."`
 	TrustedProxy          []string `name:"trusted-proxy" sep:"none" placeholder:"CIDR,..." example:"" help:"Proxies whose X-Forwarded-* headers count. Repeatable."`
 	ConnectionsPerAddress *string  `name:"connections-per-address" placeholder:"auto" help:"Connections that one address (of IPv6: one /64) may hold open. auto: a quarter of all, at least 64, and any number for this machine's own addresses. Trusted proxies may always hold any number."`
+	CORSOrigins           []string `name:"cors-origins" sep:"none" placeholder:"ORIGIN,..." example:"" help:"Origins whose pages may call the API with a key, such as https://app.example.com; * means every origin. The console and shared pages are never open to other origins. Repeatable."`
 	ImageHosts            []string `name:"image-hosts" sep:"none" placeholder:"HOST,..." example:"" help:"Hosts whose pictures are shown in rendered texts, over https; pictures of other hosts are links. Repeatable."`
 	LogFormat             *string  `name:"log-format" placeholder:"text" help:"Format of the log: text or json."`
 	LogLevel              *string  `name:"log-level" placeholder:"info" help:"Lowest level that is logged: debug, info, warn or error."`

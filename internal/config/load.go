@@ -30,6 +30,7 @@ func (f Serve) Load(env LookupEnv) (*Settings, error) {
 	l.checkDirect()
 	l.checkKeyPair()
 	l.checkOIDC()
+	l.checkBackup()
 	return &l.settings, l.err()
 }
 
@@ -81,6 +82,9 @@ func newLoader(flags map[string]string, env LookupEnv) *loader {
 func (l *loader) load(s setting) {
 	stated := statements[s.name]
 	value, source, err := l.find(stated)
+	if stated.secret && value != "" {
+		l.settings.secrets = append(l.settings.secrets, value)
+	}
 	var shown string
 	if err == nil {
 		shown, err = s.set(&l.settings, value)
@@ -195,6 +199,13 @@ func (l *loader) checkOIDC() {
 		}
 	case o.ClientID == "":
 		l.complain("--oidc-issuer", l.source("oidc-issuer"), errors.New("is given alone; give --oidc-client-id too, or neither"))
+	}
+}
+
+// checkBackup reports a bucket for backups that nobody could encrypt.
+func (l *loader) checkBackup() {
+	if l.text("backup-to") != "" && l.text("backup-recipient") == "" {
+		l.complain("--backup-to", l.source("backup-to"), errors.New("is given without a recipient; give --backup-recipient too, the public key that age-keygen prints"))
 	}
 }
 

@@ -50,15 +50,21 @@ type Settings struct {
 	ProposalRetention     time.Duration       // at least MinRetention
 	AuditRetention        time.Duration       // at least MinRetention
 	DoctorEvery           time.Duration       // at least MinDoctorEvery; 0: never
-	MetricsAddr           string              // host:port; empty: no metrics
-	TLSCert, TLSKey       string              // both are set and match, or both are empty
-	TrustedProxy          []netip.Prefix      // masked; never IPv4 written as IPv6
-	ConnectionsPerAddress int                 // 0: a share of all connections
-	ImageHosts            []string            // in lower case, with an optional port
+	BackupTo              string              // s3://bucket/prefix; empty: the server makes no backups
+	BackupEvery           time.Duration       // at least MinBackupEvery
+	BackupKeep            BackupKeep
+	BackupRecipients      []string       // public keys of age; not empty with BackupTo
+	MetricsAddr           string         // host:port; empty: no metrics
+	TLSCert, TLSKey       string         // both are set and match, or both are empty
+	TrustedProxy          []netip.Prefix // masked; never IPv4 written as IPv6
+	ConnectionsPerAddress int            // 0: a share of all connections
+	CORSOrigins           []string       // as browsers send them; "*" stands alone
+	ImageHosts            []string       // in lower case, with an optional port
 	LogFormat             LogFormat
 	LogLevel              slog.Level
 
 	described []Setting
+	secrets   []string // the texts of all settings that are secret
 }
 
 // FirstRun says where the first start puts its key and its set-up link.
@@ -122,6 +128,15 @@ const MinRetention = time.Second
 
 // MinDoctorEvery is the shortest interval of checks of the stored data. Each check reads all of it.
 const MinDoctorEvery = time.Second
+
+// MinBackupEvery is the shortest interval of backups into a bucket. Each writes all rows.
+const MinBackupEvery = time.Minute
+
+// BackupKeep says which backups stay in a bucket: the newest Count, and all that are younger than Age.
+type BackupKeep struct {
+	Count int // at least 1
+	Age   time.Duration
+}
 
 // Setting is one line of `sheaf config`.
 type Setting struct {
@@ -286,6 +301,18 @@ var table = []setting{
 	{name: "doctor-every", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.DoctorEvery, v, offOr(durationBetween(MinDoctorEvery, 0)))
 	}},
+	{name: "backup-to", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.BackupTo, v, parseBackupTo)
+	}},
+	{name: "backup-every", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.BackupEvery, v, durationBetween(MinBackupEvery, 0))
+	}},
+	{name: "backup-keep", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.BackupKeep, v, parseBackupKeep)
+	}},
+	{name: "backup-recipient", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.BackupRecipients, v, parseRecipients)
+	}},
 	{name: "metrics-addr", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.MetricsAddr, v, offOr(parseAddr))
 	}},
@@ -302,6 +329,9 @@ var table = []setting{
 	}},
 	{name: "connections-per-address", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.ConnectionsPerAddress, v, parseConnections)
+	}},
+	{name: "cors-origins", set: func(s *Settings, v string) (string, error) {
+		return keep(&s.CORSOrigins, v, parseOrigins)
 	}},
 	{name: "image-hosts", set: func(s *Settings, v string) (string, error) {
 		return keep(&s.ImageHosts, v, parseHosts)

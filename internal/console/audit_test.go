@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 )
 
@@ -23,7 +24,8 @@ func TestAudit_EveryRoute(t *testing.T) {
 	}{
 		{path: "/w/{workspace}/keys", want: "key.created"},
 		{path: "/w/{workspace}/keys/{id}/rotate", want: "key.rotated"},
-		{path: "/w/{workspace}/keys/{id}/revoke", want: "key.revoked"},
+		{path: "/w/{workspace}/keys/{id}/revoke", want: "key.revoked"}, // a new key follows
+		{path: "/w/{workspace}/keys/{id}/revoke-all", want: "key.revoked"},
 		{path: "/w/{workspace}/members/invite", want: "invitation.created"},
 		{path: "/w/{workspace}/invitations/{id}/withdraw", want: "invitation.withdrawn"},
 		{path: "/w/{workspace}/members/{id}/role", page: "/w/{workspace}/members/" + bob + "/role", form: url.Values{"role": {"editor"}}, want: "member.role_changed"},
@@ -60,6 +62,11 @@ func TestAudit_EveryRoute(t *testing.T) {
 	for _, s := range steps {
 		if s.path == "/w/{workspace}/projects/{id}/releases" { // the one of the town is gone, and a new one is needed
 			w.ids["releases"] = string(w.release("2.0", sheaf.ProjectID(w.ids["projects"])).ID)
+		}
+		if strings.HasSuffix(s.path, "/revoke-all") {
+			k, err := w.a.CreateKey(w.Context(), w.caller, app.NewKey{Name: "Leaked", Scopes: sheaf.Scopes{sheaf.KeysRead}})
+			w.must(err)
+			w.ids["keys"] = string(k.ID)
 		}
 		before := w.lines()
 		send := s.path

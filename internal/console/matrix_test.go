@@ -204,6 +204,8 @@ GET /w/{workspace}/deliveries/{id}: webhooks:read member
 POST /w/{workspace}/deliveries/{id}/redeliver: webhooks:write admin
 GET /w/{workspace}/keys: keys:read member
 GET /w/{workspace}/keys/new: keys:write admin
+GET /w/{workspace}/keys/{id}: keys:read member
+POST /w/{workspace}/keys/{id}/revoke-all: keys:write admin
 POST /w/{workspace}/keys: keys:write admin
 GET /w/{workspace}/keys/{id}/rotate: keys:write admin
 POST /w/{workspace}/keys/{id}/rotate: keys:write admin

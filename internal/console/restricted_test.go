@@ -286,6 +286,8 @@ GET /w/{workspace}/deliveries/{id}: 403
 POST /w/{workspace}/deliveries/{id}/redeliver: 403
 GET /w/{workspace}/keys: 403
 GET /w/{workspace}/keys/new: 403
+GET /w/{workspace}/keys/{id}: 403
+POST /w/{workspace}/keys/{id}/revoke-all: 403
 POST /w/{workspace}/keys: 403
 GET /w/{workspace}/keys/{id}/rotate: 403
 POST /w/{workspace}/keys/{id}/rotate: 403

@@ -231,6 +231,8 @@ func (c *Console) allRoutes() []route {
 		get("/w/{workspace}/keys", needs(sheaf.KeysRead), c.keys),
 		get("/w/{workspace}/keys/new", needs(sheaf.KeysWrite), c.newKey),
 		post("/w/{workspace}/keys", needs(sheaf.KeysWrite), c.createKey, resumable),
+		get("/w/{workspace}/keys/{id}", needs(sheaf.KeysRead), c.keyTrace),
+		post("/w/{workspace}/keys/{id}/revoke-all", needs(sheaf.KeysWrite), c.revokeWithMade),
 		get("/w/{workspace}/keys/{id}/rotate", needs(sheaf.KeysWrite), c.rotateKeyForm),
 		post("/w/{workspace}/keys/{id}/rotate", needs(sheaf.KeysWrite), c.rotateKey),
 		get("/w/{workspace}/keys/{id}/revoke", needs(sheaf.KeysWrite), shows("key-revoke", (*visit).keyOf)),

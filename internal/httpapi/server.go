@@ -32,6 +32,8 @@ type Config struct {
 	// Render converts Markdown to HTML. If it is nil, New makes a renderer that shows no pictures of
 	// other hosts.
 	Render *render.Renderer
+	// Origins are the origins of pages that may call the API from a browser; "*" alone means every origin.
+	Origins []string
 	// Memory is the number of bytes that the process may use; 0 means no limit. Cached answers use at most
 	// a tenth of it.
 	Memory int64
@@ -47,6 +49,8 @@ type Server struct {
 	readers *readers
 	base    string     // base URL of absolute links; empty: that of the request
 	docs    *obs.Route // counts requests for the reference
+	flights *obs.Route // counts preflights of browsers
+	origins map[string]bool
 }
 
 // New returns the API over the rules.
@@ -57,7 +61,8 @@ func New(c Config) *Server {
 	if c.Render == nil {
 		c.Render = render.New(render.Options{})
 	}
-	s := &Server{Config: c, cache: newPageCache(c.Memory), readers: newReaders(), docs: c.Requests.Route("docs", "any")}
+	s := &Server{Config: c, cache: newPageCache(c.Memory), readers: newReaders(), docs: c.Requests.Route("docs", "any"),
+		flights: c.Requests.Route("preflight", "any"), origins: originsOf(c.Origins)}
 	if c.PublicURL != nil {
 		s.base = c.PublicURL.String()
 	}
@@ -95,8 +100,10 @@ var Paths = []string{"/", "/api", "/api/", "/docs", "/docs/", "/openapi.json", "
 func (s *Server) Serve(shared *front.Exchange) {
 	x := s.exchange(shared)
 	switch path := x.Request.URL.Path; {
-	case path == "/api" || strings.HasPrefix(path, "/api/"):
-		s.serveAPI(x)
+	case isAPI(path):
+		if !x.allowOrigin() {
+			s.serveAPI(x)
+		}
 	case path == "/docs" || strings.HasPrefix(path, "/docs/") || path == "/openapi.json" || path == "/openapi.yaml":
 		x.serveDocs()
 	default:
@@ -104,9 +111,16 @@ func (s *Server) Serve(shared *front.Exchange) {
 	}
 }
 
+// isAPI reports whether the path belongs to the API itself, and not to its reference.
+func isAPI(path string) bool { return path == "/api" || strings.HasPrefix(path, "/api/") }
+
 // Refuse answers a request that the front refuses under load.
 func (s *Server) Refuse(shared *front.Exchange, why *front.Refusal) {
-	s.exchange(shared).fail(why)
+	x := s.exchange(shared)
+	if isAPI(x.Request.URL.Path) && x.allowOrigin() {
+		return
+	}
+	x.fail(why)
 }
 
 // Panicked answers after a panic. It writes the answer by hand, because the usual code may be what failed.

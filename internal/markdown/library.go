@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,6 +32,9 @@ type Entry struct {
 
 // Folder returns the path of the file's folder; "" is the root.
 func (e *Entry) Folder() string { return folderOf(e.Path) }
+
+// SHA256 returns the hash of the whole file, in hexadecimal digits.
+func (e *Entry) SHA256() string { return hex.EncodeToString(e.sum[:]) }
 
 // Library is a tree whose files have all been read and accepted, for one source.
 type Library struct {

@@ -23,7 +23,7 @@ func TestAccess_AnotherWorkspaceIsNotThere(t *testing.T) {
 		folder := theirs.id("create_folder", args{"name": canary})
 		project := theirs.id("create_project", args{"name": canary, "description": canary, "folder_id": folder})
 		document := theirs.id("create_document", args{"title": canary, "content": canary, "project_id": project})
-		share := theirs.id("share_document", args{"document_id": document})
+		share := theirs.id("share", args{"document_id": document})
 		proposal := theirs.id("propose_changes", args{"title": canary, "message": canary, "changes": []args{{"op": "edit", "document_id": document, "content": canary}}})
 		theirs.do("comment_proposal", args{"proposal_id": proposal, "body": canary})
 		changed := theirs.do("list_changes", args{})["next_after"]
@@ -60,7 +60,7 @@ func TestRestriction_OutsideIsNotThere(t *testing.T) {
 		trashed := all.id("create_document", args{"title": canary, "content": canary, "project_id": project})
 		all.do("delete_document", args{"document_id": trashed})
 		loose := all.id("create_document", args{"title": canary, "content": canary})
-		share := all.id("share_document", args{"document_id": document})
+		share := all.id("share", args{"document_id": document})
 		proposal := all.id("propose_changes", args{"title": canary, "message": canary, "changes": []args{{"op": "edit", "document_id": document, "content": canary}}})
 		changed := all.do("list_changes", args{})["next_after"]
 		inside := all.id("create_folder", args{"name": "inside"})
@@ -103,7 +103,7 @@ func (g *agent) wantNotThere(ids, unknown map[string]any, own map[string]string)
 	for _, tool := range listTools(g.t, g) {
 		for name := range propertiesOf(g.t, tool) {
 			id := ids[name]
-			if tool.Name == "create_folder" && name == "parent_id" {
+			if strings.HasSuffix(tool.Name, "_folder") && name == "parent_id" {
 				id = ids["folder_id"]
 			}
 			if id == nil {
@@ -209,7 +209,7 @@ func TestAccess_WritingShowsNothingByADetour(t *testing.T) {
 		hidden := owner.id("create_document", args{"title": "hidden", "project_id": private, "content": "a secret"})
 		gone := owner.id("create_document", args{"title": "gone", "project_id": shared, "content": "a secret"})
 		owner.do("delete_document", args{"document_id": gone})
-		owner.do("share_project", args{"project_id": shared})
+		owner.do("share", args{"project_id": shared})
 		named := "[x](media:" + made + ")"
 		for lacks, key := range map[string]string{"documents:read": ws.Key(sheaf.DocumentsWrite), "media:read": ws.Key(sheaf.DocumentsWrite, sheaf.DocumentsRead)} {
 			g := connect(t, a, key)

@@ -138,21 +138,32 @@ func refused(e *sheaf.Error) *sdk.CallToolResult {
 }
 
 // page returns a page of a list: short records, their total number, and the offset of the next page.
-func page[T any](p sheaf.Page[T], each func(*T, *sheaf.Object)) sheaf.Record {
+func page[T any](p sheaf.Page[T], each func(int, *T, *sheaf.Object)) sheaf.Record {
+	list := arrayOf(p.Items, each)
+	return sheaf.RecordFunc(func(o *sheaf.Object) {
+		o.Raw("data", list)
+		pageEnd(p, o)
+	})
+}
+
+// arrayOf returns a JSON array of the items.
+func arrayOf[T any](items []T, each func(int, *T, *sheaf.Object)) []byte {
 	list := []byte{'['}
-	for i := range p.Items {
+	for i := range items {
 		if i > 0 {
 			list = append(list, ',')
 		}
-		list = sheaf.AppendJSON(list, sheaf.RecordFunc(func(o *sheaf.Object) { each(&p.Items[i], o) }))
+		list = sheaf.AppendJSON(list, sheaf.RecordFunc(func(o *sheaf.Object) { each(i, &items[i], o) }))
 	}
-	return sheaf.RecordFunc(func(o *sheaf.Object) {
-		o.Raw("data", append(list, ']'))
-		o.Int("total", p.Total)
-		if p.More() && len(p.Items) > 0 {
-			o.Int("next_offset", int64(p.Offset+len(p.Items)))
-		}
-	})
+	return append(list, ']')
+}
+
+// pageEnd appends the total number of records, and the offset of the next page.
+func pageEnd[T any](p sheaf.Page[T], o *sheaf.Object) {
+	o.Int("total", p.Total)
+	if p.More() && len(p.Items) > 0 {
+		o.Int("next_offset", int64(p.Offset+len(p.Items)))
+	}
 }
 
 // optionalText appends the field unless it is nil or empty, so that agents read no empty fields.

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
 )
@@ -25,7 +27,26 @@ func listDocuments(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return recordResult(page(list, documentFields), nil), nil
+	places := make([]app.Placed, len(list.Items))
+	for i := range list.Items {
+		places[i] = placed(&list.Items[i])
+	}
+	paths, err := c.paths(places)
+	if err != nil {
+		return nil, err
+	}
+	return recordResult(page(list, func(i int, d *sheaf.Document, o *sheaf.Object) {
+		named(o, string(d.ID), d.Title, paths[i])
+		optionalText(o, "description", d.Description)
+		if !f.Project.Set {
+			optionalText(o, "project_id", d.ProjectID)
+		}
+		if !f.Parent.Set {
+			optionalText(o, "parent_id", d.ParentID)
+		}
+		o.Int("bytes", d.ContentBytes)
+		o.Time("updated_at", d.UpdatedAt)
+	}), nil), nil
 }
 
 // readTree lists the documents of a project in reading order.
@@ -43,74 +64,114 @@ func readTree(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	}
 	shown := tree[min(p.Offset, len(tree)):]
 	shown = shown[:min(p.Limit, len(shown))]
-	return recordResult(page(sheaf.Page[sheaf.TreeEntry]{Items: shown, Total: int64(len(tree)), Paging: p}, func(e *sheaf.TreeEntry, o *sheaf.Object) {
-		o.Text("id", string(e.ID))
-		o.Text("title", e.Title)
-		o.Int("depth", int64(e.Depth))
-		o.Int("sort_order", e.SortOrder)
-	}), nil), nil
+	var outline strings.Builder
+	for _, e := range shown {
+		fmt.Fprintf(&outline, "%s%s %s\n", strings.Repeat("  ", e.Depth-1), e.ID, oneLine(e.Title))
+	}
+	text := outline.String()
+	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) {
+		pageEnd(sheaf.Page[sheaf.TreeEntry]{Items: shown, Total: int64(len(tree)), Paging: p}, o)
+	}), &text), nil
 }
 
-// documentFields appends the fields of a document that an agent needs, without its text.
-func documentFields(d *sheaf.Document, o *sheaf.Object) {
-	o.Text("id", string(d.ID))
-	o.Text("title", d.Title)
-	optionalText(o, "description", d.Description)
+// oneLine returns the text with a space for every control character.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// documentFields appends where a document is, and the revision that a change names.
+func documentFields(d *sheaf.Document, path string, o *sheaf.Object) {
+	named(o, string(d.ID), d.Title, path)
 	optionalText(o, "project_id", d.ProjectID)
 	optionalText(o, "parent_id", d.ParentID)
-	o.Int("sort_order", d.SortOrder)
-	o.Int("bytes", d.ContentBytes)
 	o.Int("revision", d.Revision)
-	o.Time("updated_at", d.UpdatedAt)
 }
 
-// documentResult returns the result of a tool that created or changed a document.
-func documentResult(d sheaf.Document, err error) (*sdk.CallToolResult, error) {
+// documentResult returns the result of a tool that created or changed a document. If the path cannot be read
+// afterwards, it is left out: the change is done.
+func (c *call) documentResult(d sheaf.Document, err error) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) { documentFields(&d, o) }), nil), nil
+	path, _ := c.path(placed(&d))
+	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) {
+		documentFields(&d, path, o)
+		o.Int("bytes", d.ContentBytes)
+	}), nil), nil
 }
 
 func readDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	id := readDocumentID(in).Value
-	from, lines := in.Int("from_line", 1, maxLine), in.Int("lines", 1, maxLines)
+	id, version, with := c.readShared(in), in.Int("version", 1, maxOffset), in.Text("line_with")
+	read := readLines(in)
 	if err := in.Err(); err != nil {
 		return nil, err
+	}
+	if version.Given() {
+		return c.readVersion(id, version.Value, read, with.Value)
 	}
 	d, err := c.server.App.DocumentText(c.ctx, c.Caller, id)
 	if err != nil {
 		return nil, err
 	}
-	var above []string
-	if d.ParentID != nil {
-		path, err := c.server.App.DocumentPath(c.ctx, c.Caller, id)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range path[:len(path)-1] {
-			above = append(above, d.Title)
-		}
+	path, err := c.path(placed(&d.Document))
+	if err != nil {
+		return nil, err
 	}
-	part, err := cutLines(d.Content, int(max(from.Value, 1)), int(lines.Value))
+	part, err := read.cut(d.Content, with.Value)
 	if err != nil {
 		return nil, err
 	}
 	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) {
-		documentFields(&d.Document, o)
+		documentFields(&d.Document, path, o)
+		optionalText(o, "description", d.Description)
 		if c.Caller.May(sheaf.ProposalsWrite) {
 			o.Int("version", d.Version)
 		}
-		if len(above) > 0 {
-			o.Texts("path", above)
-		}
-		o.Int("lines", int64(part.all))
-		o.Int("from_line", int64(part.from))
-		o.Int("to_line", int64(part.to))
-		if part.to < part.all {
-			o.Int("next_line", int64(part.to+1))
-		}
+		o.Time("updated_at", d.UpdatedAt)
+		part.fields(o)
 	}), &part.text), nil
+}
+
+// lineChoice is the part of a text that a caller asked for.
+type lineChoice struct{ from, lines int }
+
+// readLines reads from_line and lines.
+func readLines(in *strict.Fields) lineChoice {
+	from, lines := in.Int("from_line", 1, maxLine), in.Int("lines", 1, maxLines)
+	return lineChoice{int(max(from.Value, 1)), int(lines.Value)}
+}
+
+// cut returns the chosen lines. If `with` is not empty, they begin contextLines before the first line at or after
+// from_line that contains `with`, in upper or lower case.
+func (c lineChoice) cut(text, with string) (lineRange, error) {
+	if with == "" {
+		return cutLines(text, c.from, c.lines)
+	}
+	number, folded := 0, strings.ToLower(with)
+	for line := range strings.Lines(text) {
+		if number++; number >= c.from && strings.Contains(strings.ToLower(line), folded) {
+			return cutLines(text, max(number-contextLines, 1), c.lines)
+		}
+	}
+	return lineRange{}, sheaf.InvalidField("line_with", "no line from line %d on has %q: use fewer words of the line, or leave line_with out", c.from, sheaf.Clip(with))
+}
+
+// fields appends which lines of the text the part has, unless it is the whole text.
+func (r *lineRange) fields(o *sheaf.Object) {
+	o.Int("lines", int64(r.all))
+	if r.to-r.from+1 == r.all {
+		return
+	}
+	o.Int("from_line", int64(r.from))
+	o.Int("to_line", int64(r.to))
+	if r.to < r.all {
+		o.Int("next_line", int64(r.to+1))
+	}
 }
 
 // lineRange is a part of a text, whole lines with their ends.
@@ -148,15 +209,11 @@ func cutLines(text string, from, lines int) (r lineRange, err error) {
 
 func createDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	change := sheaf.DocumentChange{Title: in.Text("title"), Content: in.Text("content"), Description: in.Text("description"),
-		ProjectID: readPlace[sheaf.ProjectID](in, "project_id"), ParentID: readPlace[sheaf.DocumentID](in, "parent_id"),
-		SortOrder: in.Int("sort_order", -maxOffset, maxOffset)}
-	if change.SortOrder.Null { // some hosts send null for what is left out
-		change.SortOrder = sheaf.Opt[int64]{}
-	}
+		ProjectID: readPlace[sheaf.ProjectID](in, "project_id"), ParentID: readPlace[sheaf.DocumentID](in, "parent_id")}
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	return documentResult(c.server.App.CreateDocument(c.ctx, c.Caller, change))
+	return c.documentResult(c.server.App.CreateDocument(c.ctx, c.Caller, change))
 }
 
 func editDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
@@ -167,7 +224,7 @@ func editDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 		return nil, err
 	}
 	d, err := c.server.App.EditDocument(c.ctx, c.Caller, id, edits, change, match)
-	return documentResult(d, c.documentConflict(err, match, id))
+	return c.documentResult(d, c.documentConflict(err, match, id))
 }
 
 // readEdits reads the passages to replace, and the text to append.
@@ -204,7 +261,7 @@ func rewriteDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 		return nil, err
 	}
 	d, err := c.server.App.UpdateDocument(c.ctx, c.Caller, id, change, match)
-	return documentResult(d, c.documentConflict(err, match, id))
+	return c.documentResult(d, c.documentConflict(err, match, id))
 }
 
 func moveDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
@@ -217,7 +274,7 @@ func moveDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if move.Empty() {
 		return nil, sheaf.Invalidf("no place to move to: send project_id, parent_id, before_id or after_id")
 	}
-	return documentResult(c.server.App.MoveDocument(c.ctx, c.Caller, id, move, sheaf.Match{}))
+	return c.documentResult(c.server.App.MoveDocument(c.ctx, c.Caller, id, move, sheaf.Match{}))
 }
 
 func deleteDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
@@ -238,7 +295,7 @@ func restoreDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 		return nil, err
 	}
 	c.LiftDeadlines()
-	return documentResult(c.server.App.RestoreDocument(c.ctx, c.Caller, id))
+	return c.documentResult(c.server.App.RestoreDocument(c.ctx, c.Caller, id))
 }
 
 // deletedResult returns the result of a tool that deleted something.

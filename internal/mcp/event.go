@@ -48,7 +48,7 @@ func changesRecord(p sheaf.Page[sheaf.Event]) sheaf.Record {
 }
 
 // changeFields appends a change in short: its type, its record, its user and the changed fields.
-func changeFields(e *sheaf.Event, o *sheaf.Object) {
+func changeFields(_ int, e *sheaf.Event, o *sheaf.Object) {
 	var body struct {
 		UserID  string `json:"user_id"`
 		Payload struct {
@@ -58,7 +58,6 @@ func changeFields(e *sheaf.Event, o *sheaf.Object) {
 		} `json:"payload"`
 	}
 	_ = json.Unmarshal(e.Body, &body) // a reported event may lack these fields, or have them with another type
-	o.Text("id", string(e.ID))
 	o.Text("type", string(e.Type))
 	o.Time("at", e.At)
 	o.Text("resource_id", e.ResourceID)

@@ -19,7 +19,7 @@ func listFolders(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	return recordResult(page(list, folderFields), nil), nil
 }
 
-func folderFields(f *sheaf.Folder, o *sheaf.Object) {
+func folderFields(_ int, f *sheaf.Folder, o *sheaf.Object) {
 	o.Text("id", string(f.ID))
 	o.Text("name", f.Name)
 	optionalText(o, "parent_id", f.ParentID)
@@ -31,9 +31,39 @@ func createFolder(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
-	f, err := c.server.App.CreateFolder(c.ctx, c.Caller, change)
+	return folderResult(c.server.App.CreateFolder(c.ctx, c.Caller, change))
+}
+
+// folderResult returns the result of a tool that created or changed a folder.
+func folderResult(f sheaf.Folder, err error) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) { folderFields(&f, o) }), nil), nil
+	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) { folderFields(0, &f, o) }), nil), nil
+}
+
+func editFolder(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
+	id, name, parent := readID[sheaf.FolderID](in, "folder_id").Value, in.Text("name"), readPlace[sheaf.FolderID](in, "parent_id")
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	switch {
+	case name.Given() == parent.Set:
+		return nil, sheaf.Invalidf("send name to rename the folder, or parent_id to move it: one of both in a call")
+	case parent.Set:
+		return folderResult(c.server.App.MoveFolder(c.ctx, c.Caller, id, parent.Pointer(), sheaf.Match{}))
+	}
+	return folderResult(c.server.App.UpdateFolder(c.ctx, c.Caller, id, sheaf.FolderChange{Name: name}, sheaf.Match{}))
+}
+
+func deleteFolder(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
+	id := readID[sheaf.FolderID](in, "folder_id").Value
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	c.LiftDeadlines() // it may have a hundred thousand projects
+	if err := c.server.App.DeleteFolder(c.ctx, c.Caller, id, sheaf.Match{}); err != nil {
+		return nil, err
+	}
+	return deletedResult(string(id), "it is gone for good, with the folders in it; their projects are there, in no folder"), nil
 }

@@ -3,6 +3,7 @@ package mcp
 import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
 )
@@ -16,7 +17,18 @@ func listProjects(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return recordResult(page(list, projectFields), nil), nil
+	places := make([]app.Placed, len(list.Items))
+	for i := range list.Items {
+		places[i] = app.Placed{Folder: list.Items[i].FolderID}
+	}
+	paths, err := c.paths(places)
+	if err != nil {
+		return nil, err
+	}
+	return recordResult(page(list, func(i int, p *sheaf.Project, o *sheaf.Object) {
+		projectFields(p, o)
+		optionalText(o, "path", &paths[i])
+	}), nil), nil
 }
 
 func projectFields(p *sheaf.Project, o *sheaf.Object) {
@@ -26,7 +38,6 @@ func projectFields(p *sheaf.Project, o *sheaf.Object) {
 	optionalText(o, "folder_id", p.FolderID)
 	o.Int("documents", p.DocumentCount)
 	o.Int("revision", p.Revision)
-	o.Time("updated_at", p.UpdatedAt)
 }
 
 // projectResult returns the result of a tool that created or changed a project.
@@ -47,23 +58,15 @@ func createProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 
 func editProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	id, match := readID[sheaf.ProjectID](in, "project_id").Value, readRevision(in)
-	change := sheaf.ProjectChange{Name: in.Text("name"), Description: in.Text("description")}
+	change := sheaf.ProjectChange{Name: in.Text("name"), Description: in.Text("description"), FolderID: readPlace[sheaf.FolderID](in, "folder_id")}
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
 	if change.Empty() {
-		return nil, sheaf.Invalidf("nothing to change: send name or description")
+		return nil, sheaf.Invalidf("nothing to change: send name, description or folder_id")
 	}
 	p, err := c.server.App.UpdateProject(c.ctx, c.Caller, id, change, match)
 	return projectResult(p, c.projectConflict(err, match, id))
-}
-
-func moveProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	id, folder := readID[sheaf.ProjectID](in, "project_id").Value, readPlace[sheaf.FolderID](in, "folder_id")
-	if err := in.Err(); err != nil {
-		return nil, err
-	}
-	return projectResult(c.server.App.MoveProject(c.ctx, c.Caller, id, folder.Pointer(), sheaf.Match{}))
 }
 
 func deleteProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {

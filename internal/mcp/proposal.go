@@ -16,7 +16,7 @@ const shownComments = 50
 // proposedNames are the fields of a change of propose_changes, by its op.
 var proposedNames = map[sheaf.ProposalOp][]string{
 	sheaf.ProposeEdit:    {"op", "document_id", "base_version", "title", "description", "content", "edits", "append"},
-	sheaf.ProposeCreate:  {"op", "title", "description", "content", "project_id", "parent_id", "sort_order"},
+	sheaf.ProposeCreate:  {"op", "title", "description", "content", "project_id", "parent_id"},
 	sheaf.ProposeDelete:  {"op", "document_id", "base_version"},
 	sheaf.ProposeRestore: {"op", "document_id"},
 	sheaf.ProposeMove:    {"op", "document_id", "project_id", "parent_id", "before_id", "after_id"},
@@ -24,24 +24,26 @@ var proposedNames = map[sheaf.ProposalOp][]string{
 
 var changesSchema = map[string]any{"type": "array", "minItems": 1, "maxItems": sheaf.MaxProposed, "items": map[string]any{
 	"type": "object", "required": []string{"op"}, "additionalProperties": false, "properties": map[string]any{
-		"op":           described("string", "edit: title, description and text; create: a new document; delete, restore and move", "enum", []string{"edit", "create", "delete", "restore", "move"}),
-		"document_id":  described("string", "the document; left out for create"),
-		"base_version": described("integer", "for edit and delete: the version that you read; left out: the present version"),
-		"title":        described("string", "a new title; required for create"),
-		"description":  described("string", "a new description"),
-		"content":      described("string", "the whole new text, in Markdown"),
+		"op":           described("string", "", "enum", []string{"edit", "create", "delete", "restore", "move"}),
+		"document_id":  described("string", "for all but create"),
+		"base_version": described("integer", "for edit and delete: the version that you read; default the present one"),
+		"title":        described("string", "required for create"),
+		"description":  described("string", ""),
+		"content":      described("string", "the whole text, in Markdown"),
 		"edits":        editsSchema,
-		"append":       described("string", "Markdown that comes at the end of the text, on a line of its own"),
-		"project_id":   described("string", `for create and move: the project; "none": no project`),
-		"parent_id":    described("string", `for create and move: the parent document, or $0 for the document that the first change creates; "none": the top level`),
-		"before_id":    described("string", "for move: put the document right before this one"),
-		"after_id":     described("string", "for move: put the document right after this one"),
-		"sort_order":   described("integer", "for create: its position among the documents with the same parent; left out: last"),
+		"append":       described("string", "Markdown for the end of the text"),
+		"project_id":   described("string", `for create and move; "none": no project`),
+		"parent_id":    described("string", `for create and move: the document above, or $0 for what the first change creates; "none": the top level`),
+		"before_id":    described("string", "for move"),
+		"after_id":     described("string", "for move"),
 	}}}
 
 // described returns the JSON Schema of a field, with further pairs of names and values.
 func described(kind, about string, more ...any) map[string]any {
-	s := map[string]any{"type": kind, "description": about}
+	s := map[string]any{"type": kind}
+	if about != "" {
+		s["description"] = about
+	}
 	for i := 0; i < len(more); i += 2 {
 		s[more[i].(string)] = more[i+1]
 	}
@@ -79,7 +81,7 @@ func proposeChanges(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 		return nil, err
 	}
 	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) {
-		proposalFields(&p, o)
+		proposalFields(0, &p, o)
 		o.Text("note", "no document has changed yet: a person decides about the proposal")
 	}), nil), nil
 }
@@ -100,10 +102,7 @@ func (c *call) proposedChange(object strict.Object) (p sheaf.ProposedChange, err
 	switch p.Op {
 	case sheaf.ProposeCreate:
 		p.Document = sheaf.DocumentChange{Title: title, Description: description, Content: content, ProjectID: readPlace[sheaf.ProjectID](in, "project_id"),
-			ParentID: readParent(in), SortOrder: in.Int("sort_order", -maxOffset, maxOffset)}
-		if p.Document.SortOrder.Null { // some hosts send null for what is left out
-			p.Document.SortOrder = sheaf.Opt[int64]{}
-		}
+			ParentID: readParent(in)}
 	case sheaf.ProposeMove:
 		p.Move = sheaf.DocumentMove{ProjectID: readPlace[sheaf.ProjectID](in, "project_id"), ParentID: readParent(in),
 			BeforeID: readID[sheaf.DocumentID](in, "before_id"), AfterID: readID[sheaf.DocumentID](in, "after_id")}
@@ -155,11 +154,16 @@ func readParent(in *strict.Fields) sheaf.Opt[sheaf.DocumentID] {
 }
 
 // proposalFields appends what lists show of a proposal.
-func proposalFields(p *sheaf.Proposal, o *sheaf.Object) {
+func proposalFields(_ int, p *sheaf.Proposal, o *sheaf.Object) {
+	proposalHead(p, o)
+	o.Int("changes", int64(len(p.Changes)))
+}
+
+// proposalHead appends what a proposal is about, who made it, and what was decided.
+func proposalHead(p *sheaf.Proposal, o *sheaf.Object) {
 	o.Text("id", string(p.ID))
 	o.Text("title", p.Title)
 	o.Text("state", string(p.State))
-	o.Int("changes", int64(len(p.Changes)))
 	o.Text("user_id", string(p.User))
 	o.Time("created_at", p.CreatedAt)
 	optionalText(o, "decision", p.Note)
@@ -186,12 +190,12 @@ var proposalStates = []string{"open", "accepted", "rejected", "withdrawn"}
 
 func readProposal(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	id, change := readID[sheaf.ProposalID](in, "proposal_id").Value, in.Int("change", 0, sheaf.MaxProposed-1)
-	from, lines := in.Int("from_line", 1, maxLine), in.Int("lines", 1, maxLines)
+	lines := readLines(in)
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
 	if change.Given() {
-		return c.readProposedChange(id, int(change.Value), int(max(from.Value, 1)), int(lines.Value))
+		return c.readProposedChange(id, int(change.Value), lines)
 	}
 	p, err := c.server.App.Proposal(c.ctx, c.Caller, id)
 	if err != nil {
@@ -203,8 +207,11 @@ func readProposal(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	}
 	slices.Reverse(comments.Items)
 	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) {
-		p.Fields(o)
-		o.Record("comments", page(comments, func(v *sheaf.Comment, o *sheaf.Object) {
+		proposalHead(&p.Proposal, o)
+		optionalText(o, "message", p.Message)
+		o.Raw("changes", arrayOf(p.Changes, func(_ int, v *sheaf.ProposedChange, o *sheaf.Object) { v.Fields(o) }))
+		sheaf.AppendConflicts(o, p.Conflicts)
+		o.Record("comments", page(comments, func(_ int, v *sheaf.Comment, o *sheaf.Object) {
 			o.Int("number", v.Number)
 			if v.Change != nil {
 				o.Int("change", *v.Change)
@@ -217,7 +224,7 @@ func readProposal(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 }
 
 // readProposedChange returns one change with its difference, or with some lines of the difference.
-func (c *call) readProposedChange(id sheaf.ProposalID, n, from, lines int) (*sdk.CallToolResult, error) {
+func (c *call) readProposedChange(id sheaf.ProposalID, n int, lines lineChoice) (*sdk.CallToolResult, error) {
 	v, err := c.server.App.PreviewChange(c.ctx, c.Caller, id, n)
 	if err != nil {
 		return nil, err
@@ -228,7 +235,7 @@ func (c *call) readProposedChange(id sheaf.ProposalID, n, from, lines int) (*sdk
 		text = v.Proposed // it is too long to be compared
 	}
 	if text != nil {
-		if part, err = cutLines(*text, from, lines); err != nil {
+		if part, err = lines.cut(*text, ""); err != nil {
 			return nil, err
 		}
 		text = &part.text
@@ -239,12 +246,7 @@ func (c *call) readProposedChange(id sheaf.ProposalID, n, from, lines int) (*sdk
 		sheaf.AppendConflicts(o, v.Conflicts)
 		if text != nil {
 			o.Bool("diff", v.Diff != nil)
-			o.Int("lines", int64(part.all))
-			o.Int("from_line", int64(part.from))
-			o.Int("to_line", int64(part.to))
-			if part.to < part.all {
-				o.Int("next_line", int64(part.to+1))
-			}
+			part.fields(o)
 		}
 	}), text), nil
 }
@@ -274,5 +276,5 @@ func withdrawProposal(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) { proposalFields(&p, o) }), nil), nil
+	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) { proposalFields(0, &p, o) }), nil), nil
 }

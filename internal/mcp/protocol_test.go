@@ -200,14 +200,102 @@ func TestTools_TakeTheAddressOfADocument(t *testing.T) {
 	g.do("edit_document", args{"document_id": address, "append": "two"})
 	g.do("rewrite_document", args{"document_id": address, "revision": 2, "content": "three"})
 	g.do("move_document", args{"document_id": address, "project_id": "none"})
-	g.do("share_document", args{"document_id": address})
+	g.do("share", args{"document_id": address})
 	g.do("delete_document", args{"document_id": address})
 	if facts := g.do("restore_document", args{"document_id": address}); facts["id"] != id {
 		t.Errorf("restored %v", facts)
 	}
-	for _, wrong := range []string{"sheaf://document/", "sheaf://project/" + id, address + "/", "SHEAF://document/" + id} {
+	for _, wrong := range []string{"sheaf://document/", "sheaf://project/" + id, address + "/", "SHEAF://document/" + id, "https://x.example/documents/", "https://x.example/s/" + id,
+		"https://x.example/w/" + id + "/projects/" + id, "ftp://x.example/documents/" + id, "https://", "https://%/s/"} {
 		g.fails("read_document", args{"document_id": wrong}, "VALIDATION_ERROR", "document_id must be an id such as")
 	}
+}
+
+// D143: a document is read by its address in the console and by that of a share, by the rights of the key alone: a share
+// of another workspace, or of what the key does not see, is answered like one that never was.
+func TestTools_ReadByTheAddressesOfPages(t *testing.T) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
+		w := a.Workspace(sheaf.Business)
+		g := connect(t, a, w.Key())
+		folder := g.id("create_folder", args{"name": "f"})
+		project := g.id("create_project", args{"name": "p", "folder_id": folder})
+		id := g.id("create_document", args{"title": "x", "content": "one", "project_id": project})
+		address := func(in args) string { return g.do("share", in)["url"].(string) }
+		single, whole, site := address(args{"document_id": id, "password": "a password"}), address(args{"project_id": project}), address(args{"folder_id": folder})
+		console := "https://other-name.example/w/" + project + "/documents/" + id
+		for _, at := range []string{single, single + "?x=1#part", whole + "/" + id, whole + "/" + id + ".md", site + "/" + id + "/raw", console, console + "/versions/3"} {
+			if text, _ := g.read(at); text != "one" {
+				t.Errorf("%s is %q", at, text)
+			}
+		}
+		g.fails("read_document", args{"document_id": whole}, "VALIDATION_ERROR", "shows a whole project", "read_tree with project_id "+project)
+		g.fails("read_document", args{"document_id": site + "/llms.txt"}, "VALIDATION_ERROR", "shows a whole folder", "folder_id "+folder)
+		g.fails("edit_document", args{"document_id": single, "append": "x"}, "VALIDATION_ERROR", "address of a share", "call read_document with it")
+		g.do("edit_document", args{"document_id": console, "append": "two"})
+
+		other := g.id("create_project", args{"name": "other"})
+		made := w.Client("").POST("/api/v1/api-keys", args{"name": "r", "scopes": []string{"documents:read"}, "restricted_to": args{"project_ids": []string{other}}}).Want(t, 201)
+		for _, blind := range []*agent{connect(t, a, a.Workspace(sheaf.Business).Key()), connect(t, a, made.Text(t, "key"))} {
+			never := blind.fails("read_document", args{"document_id": "https://x.example/s/0123456789012345678901"}, "NOT_FOUND")
+			for _, at := range []string{single, whole, site} {
+				if got := blind.fails("read_document", args{"document_id": at}, "NOT_FOUND"); got != never {
+					t.Errorf("%s: %q, want %q", at, got, never)
+				}
+			}
+		}
+	}, withMCP)
+}
+
+// D142: the path of a document has only names that the key may read and sees.
+func TestAnswers_NameThePathThatTheKeySees(t *testing.T) {
+	apitest.Run(t, func(t *testing.T, a *apitest.API) {
+		w := a.Workspace(sheaf.Business)
+		g := connect(t, a, w.Key())
+		outer := g.id("create_folder", args{"name": "Outer"})
+		inner := g.id("create_folder", args{"name": "Inner", "parent_id": outer})
+		project := g.id("create_project", args{"name": "Book", "folder_id": inner})
+		parent := g.id("create_document", args{"title": "Start", "content": "zebra", "project_id": project})
+		id := g.id("create_document", args{"title": "Page", "content": "zebra", "project_id": project, "parent_id": parent})
+		key := func(scopes []string, to args) *agent {
+			return connect(t, a, w.Client("").POST("/api/v1/api-keys", args{"name": "k", "scopes": scopes, "restricted_to": to}).Want(t, 201).Text(t, "key"))
+		}
+		both := []string{"documents:read", "documents:write", "projects:read"}
+		for want, g := range map[string]*agent{
+			"Outer / Inner / Book / Start": g,
+			"Inner / Book / Start":         key(both, args{"folder_ids": []string{inner}}),
+			"Book / Start":                 key(both, args{"project_ids": []string{project}}),
+			"Start":                        key(both[:2], nil),
+		} {
+			read, _, _ := g.try("read_document", args{"document_id": id})
+			found := items(g.do("find", args{"query": "zebra page"}))[0]
+			listed := items(g.do("list_documents", args{"parent_id": parent}))[0]
+			edited := g.do("edit_document", args{"document_id": id, "description": want})
+			for _, facts := range []map[string]any{read, found, listed, edited} {
+				if facts["path"] != want || facts["title"] != "Page" {
+					t.Errorf("%v, want the path %s", facts, want)
+				}
+			}
+		}
+		if facts := connect(t, a, w.Key(sheaf.DocumentsWrite)).do("rewrite_document", args{"document_id": id, "revision": 5, "content": "x"}); facts["path"] != nil {
+			t.Errorf("a key that may not read is shown %v", facts)
+		}
+	}, withMCP)
+}
+
+// D142: an agent reads the part of a long text that has some words, without the rest.
+func TestRead_BeginsNearALine(t *testing.T) {
+	t.Parallel()
+	a := apitest.SQLite(t, withMCP)
+	g := connect(t, a, a.Workspace(sheaf.Business).Key())
+	id := g.id("create_document", args{"title": "Long", "content": strings.Repeat("filler\n", 500) + "The Port is 5432.\n" + strings.Repeat("filler\n", 500) + "port again"})
+	facts, text, _ := g.try("read_document", args{"document_id": id, "line_with": "port is", "lines": 5})
+	if text != "filler\nfiller\nfiller\nThe Port is 5432.\nfiller\n" || facts["from_line"] != 498.0 || facts["next_line"] != 503.0 || facts["lines"] != 1002.0 {
+		t.Errorf("read %v %q", facts, text)
+	}
+	if facts, text, _ = g.try("read_document", args{"document_id": id, "line_with": "PORT", "from_line": 503}); !strings.HasSuffix(text, "port again") || facts["from_line"] != 999.0 {
+		t.Errorf("read %v %q", facts, text)
+	}
+	g.fails("read_document", args{"document_id": id, "line_with": "host"}, "VALIDATION_ERROR", "no line from line 1 on has", "host")
 }
 
 // D142: a list of what is in something that is not there says so, instead of being empty.

@@ -17,16 +17,18 @@ func TestReview_EveryToolIsRefused(t *testing.T) {
 		document := g.id("create_document", args{"title": "Page", "content": "first", "project_id": project})
 		deleted := g.id("create_document", args{"title": "Gone", "project_id": project})
 		g.do("delete_document", args{"document_id": deleted})
+		g.do("edit_document", args{"document_id": document, "append": "second"})
 		other := g.id("create_document", args{"title": "Other"})
 		c.PATCH("/api/v1/projects/"+project, args{"review": args{"approvals": 1}}).Want(t, 200)
 
 		tries := map[string][]args{
 			"create_document":  {{"title": "New", "project_id": project}, {"title": "New", "parent_id": document, "project_id": project}},
 			"edit_document":    {{"document_id": document, "append": "more"}, {"document_id": document, "title": "Else"}},
-			"rewrite_document": {{"document_id": document, "content": "other", "revision": 1}},
+			"rewrite_document": {{"document_id": document, "content": "other", "revision": 2}},
 			"move_document":    {{"document_id": document, "project_id": "none"}, {"document_id": other, "project_id": project}},
 			"delete_document":  {{"document_id": document}},
 			"restore_document": {{"document_id": deleted}},
+			"restore_version":  {{"document_id": document, "version": 1}},
 		}
 		for _, name := range mcp.WritingTools() {
 			if len(tries[name]) == 0 {
@@ -36,7 +38,7 @@ func TestReview_EveryToolIsRefused(t *testing.T) {
 				g.fails(name, in, "REVIEW_REQUIRED", "propose")
 			}
 		}
-		if text, revision := g.read(document); text != "first" || revision != 1 {
+		if text, revision := g.read(document); text != "first\nsecond" || revision != 2 {
 			t.Errorf("the document is %q at %d", text, revision)
 		}
 	}, withMCP)

@@ -5,6 +5,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/strict"
 )
@@ -31,10 +32,10 @@ func find(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if hits.Total > 0 {
-		return recordResult(page(hits, hitFields), nil), nil
+	if hits.Total == 0 {
+		return c.foundNothing(q, words)
 	}
-	return c.foundNothing(q, words)
+	return c.foundThese(hits)
 }
 
 // foundNothing answers a search that finds nothing with the words that are nowhere in what it searched.
@@ -55,7 +56,8 @@ func (c *call) foundNothing(q sheaf.SearchQuery, words []string) (*sdk.CallToolR
 		}
 	}
 	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) {
-		page(sheaf.Page[sheaf.Hit]{}, hitFields).Fields(o)
+		o.Raw("data", []byte("[]"))
+		o.Int("total", 0)
 		if len(missing) > 0 {
 			o.Texts("not_found", missing)
 			o.Text("note", "these words are nowhere in what was searched: words are found as they are written, also inside longer ones, so try a shorter form, such as restart for restarting")
@@ -65,15 +67,23 @@ func (c *call) foundNothing(q sheaf.SearchQuery, words []string) (*sdk.CallToolR
 	}), nil), nil
 }
 
-func hitFields(h *sheaf.Hit, o *sheaf.Object) {
-	o.Text("type", string(h.Type))
-	o.Text("id", h.ID)
-	o.Text("title", h.Title)
-	optionalText(o, "snippet", &h.Snippet)
-	optionalText(o, "project_id", h.ProjectID)
-	optionalText(o, "folder_id", h.FolderID)
-	if len(h.Path) > 0 {
-		o.Texts("path", h.Path)
+// foundThese answers with the hits and the path of each.
+func (c *call) foundThese(hits sheaf.Page[sheaf.Hit]) (*sdk.CallToolResult, error) {
+	places := make([]app.Placed, len(hits.Items))
+	for i := range hits.Items {
+		places[i] = app.Placed{Project: hits.Items[i].ProjectID, Folder: hits.Items[i].FolderID}
 	}
-	o.Time("updated_at", h.UpdatedAt)
+	names, err := c.server.App.PlaceNames(c.ctx, c.Caller, places)
+	if err != nil {
+		return nil, err
+	}
+	return recordResult(page(hits, func(i int, h *sheaf.Hit, o *sheaf.Object) {
+		o.Text("type", string(h.Type))
+		named(o, h.ID, h.Title, joinPath(append(names[i], h.Path...)))
+		optionalText(o, "snippet", &h.Snippet)
+		optionalText(o, "project_id", h.ProjectID)
+		if h.Type != sheaf.SearchDocument {
+			optionalText(o, "folder_id", h.FolderID)
+		}
+	}), nil), nil
 }

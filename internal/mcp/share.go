@@ -19,40 +19,41 @@ func listShares(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	return recordResult(page(list, shareFields), nil), nil
 }
 
-func shareFields(s *sheaf.Share, o *sheaf.Object) {
+func shareFields(_ int, s *sheaf.Share, o *sheaf.Object) {
 	o.Text("id", string(s.ID))
 	o.Text("url", s.URL)
 	o.Text("resource_type", string(s.ResourceType))
 	o.Text("resource_id", s.ResourceID)
-	o.Bool("has_password", s.PasswordHash != "")
+	if s.PasswordHash != "" {
+		o.Bool("has_password", true)
+	}
 	if s.ExpiresAt != nil {
 		o.Time("expires_at", *s.ExpiresAt)
 	}
 }
 
-func shareDocument(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	return c.share(in, sheaf.ShareOfDocument, sheaf.Some(string(readDocumentID(in).Value)))
-}
-
-func shareProject(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	return c.share(in, sheaf.ShareOfProject, readID[string](in, "project_id"))
-}
-
-func shareFolder(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
-	return c.share(in, sheaf.ShareOfFolder, readID[string](in, "folder_id"))
-}
-
 // share publishes a document, a project or a folder.
-func (c *call) share(in *strict.Fields, kind sheaf.Shareable, id sheaf.Opt[string]) (*sdk.CallToolResult, error) {
-	change := sheaf.ShareChange{ResourceType: sheaf.Some(string(kind)), ResourceID: id, Password: in.Text("password"), ExpiresAt: in.Time("expires_at")}
+func share(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
+	change := sheaf.ShareChange{Password: in.Text("password"), ExpiresAt: in.Time("expires_at")}
+	given := 0
+	for kind, id := range map[sheaf.Shareable]string{sheaf.ShareOfDocument: string(readDocumentID(in).Value),
+		sheaf.ShareOfProject: readID[string](in, "project_id").Value, sheaf.ShareOfFolder: readID[string](in, "folder_id").Value} {
+		if id != "" {
+			given++
+			change.ResourceType, change.ResourceID = sheaf.Some(string(kind)), sheaf.Some(id)
+		}
+	}
 	if err := in.Err(); err != nil {
 		return nil, err
+	}
+	if given != 1 {
+		return nil, sheaf.Invalidf("send document_id, project_id or folder_id: one of them")
 	}
 	s, err := c.server.App.CreateShare(c.ctx, c.Caller, change)
 	if err != nil {
 		return nil, err
 	}
-	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) { shareFields(&s, o) }), nil), nil
+	return recordResult(sheaf.RecordFunc(func(o *sheaf.Object) { shareFields(0, &s, o) }), nil), nil
 }
 
 func unshare(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {

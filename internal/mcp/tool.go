@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -42,8 +44,10 @@ const (
 // annotations returns the tool's kind in the terms of MCP. Only tools that publish act outside of Sheaf.
 func (t *tool) annotations() *sdk.ToolAnnotations {
 	destructive, open := t.kind == changes || t.kind == removes, slices.Contains(t.need, sheaf.SharesWrite)
-	return &sdk.ToolAnnotations{Title: t.title, ReadOnlyHint: t.kind == reads, DestructiveHint: &destructive,
-		IdempotentHint: t.kind == sets || t.kind == reads, OpenWorldHint: &open}
+	if t.kind == reads { // the other hints say how a tool changes something
+		return &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &open}
+	}
+	return &sdk.ToolAnnotations{DestructiveHint: &destructive, IdempotentHint: t.kind == sets, OpenWorldHint: &open}
 }
 
 // authorize returns nil if the caller has the scopes that the tool needs.
@@ -73,13 +77,22 @@ type argument struct {
 	required bool
 }
 
-// text, number and choice return an argument of that type.
+// hint returns what to send for the argument.
+func (a argument) hint() string {
+	if strings.HasSuffix(a.name, "_id") {
+		return "an id, which find and the lists return"
+	}
+	return cmp.Or(a.about, "the tool cannot work without it")
+}
+
+// text, number and choice return an argument of that type. The bounds of a number are not in the schema: a wrong one
+// is refused with a text that names them.
 func text(name, about string) argument {
 	return argument{name: name, about: about, schema: map[string]any{"type": "string"}}
 }
 
-func number(name string, least, most int64, about string) argument {
-	return argument{name: name, about: about, schema: map[string]any{"type": "integer", "minimum": least, "maximum": most}}
+func number(name, about string) argument {
+	return argument{name: name, about: about, schema: map[string]any{"type": "integer"}}
 }
 
 func choice(name string, values []string, about string) argument {
@@ -92,21 +105,25 @@ func must(a argument) argument {
 	return a
 }
 
-// schema returns the tool's arguments as JSON Schema. It allows no others, so that a language model
-// that guesses a name gets an error.
+// schema returns the tool's arguments as JSON Schema. It says nothing that the name of an argument says already,
+// because every agent reads the schemas of all tools.
 func (t *tool) schema() json.RawMessage {
 	properties, required := map[string]any{}, []string{}
 	for _, a := range t.takes {
-		property := map[string]any{"description": a.about}
-		for k, v := range a.schema {
-			property[k] = v
+		property := maps.Clone(a.schema)
+		if a.about != "" {
+			property["description"] = a.about
 		}
 		properties[a.name] = property
 		if a.required {
 			required = append(required, a.name)
 		}
 	}
-	b, err := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+	schema := map[string]any{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	b, err := json.Marshal(schema)
 	if err != nil {
 		panic(err) // values of our own
 	}
@@ -131,7 +148,7 @@ func (t *tool) arguments(raw json.RawMessage) (*strict.Fields, error) {
 	for _, a := range t.takes {
 		v := object.Value(a.name)
 		if a.required && (v == nil || v.Kind() == 'n') {
-			return nil, sheaf.InvalidField(a.name, "%s is required: %s", a.name, a.about)
+			return nil, sheaf.InvalidField(a.name, "%s is required: %s", a.name, a.hint())
 		}
 	}
 	return object.Fields(), nil

@@ -29,10 +29,14 @@ restore_document: documents:write, sets
 list_projects: projects:read, reads
 create_project: projects:write, adds
 edit_project: projects:write, destructive
-move_project: projects:write, sets
 delete_project: projects:write, destructive
 list_folders: projects:read, reads
 create_folder: projects:write, adds
+edit_folder: projects:write, sets
+delete_folder: projects:write, destructive
+list_versions: documents:read, reads
+compare_versions: documents:read, reads
+restore_version: documents:write, destructive
 propose_changes: proposals:write, adds
 list_proposals: proposals:read, reads
 read_proposal: proposals:read, reads
@@ -40,9 +44,7 @@ comment_proposal: proposals:write, adds
 withdraw_proposal: proposals:write, destructive
 list_changes: events:read, reads
 list_shares: shares:read, reads
-share_document: shares:write and documents:read and media:read, adds, open
-share_project: shares:write and documents:read and media:read and projects:read, adds, open
-share_folder: shares:write and documents:read and media:read and projects:read, adds, open
+share: shares:write and documents:read and media:read, adds, open
 unshare: shares:write, destructive, open
 `
 
@@ -142,7 +144,7 @@ func markOf(tool *sdk.Tool) string {
 	mark := "adds"
 	switch {
 	case a.ReadOnlyHint:
-		mark = "reads"
+		return "reads"
 	case *a.DestructiveHint:
 		mark = "destructive"
 	case a.IdempotentHint:
@@ -196,8 +198,8 @@ func TestTools_DoTheirWork(t *testing.T) {
 			t.Errorf("listed %v", list)
 		}
 		g.do("move_document", args{"document_id": document, "project_id": project})
-		if list := items(g.do("read_tree", args{"project_id": project})); len(list) != 1 || list[0]["id"] != document || list[0]["depth"] != 1.0 {
-			t.Errorf("the tree %v", list)
+		if facts, outline, _ := g.try("read_tree", args{"project_id": project}); facts["total"] != 1.0 || outline != document+" Begin\n" {
+			t.Errorf("the tree %v %q", facts, outline)
 		}
 		if list := items(g.do("list_projects", args{"folder_id": folder})); len(list) != 1 || list[0]["documents"] != 1.0 {
 			t.Errorf("projects %v", list)
@@ -205,19 +207,21 @@ func TestTools_DoTheirWork(t *testing.T) {
 		if facts := g.do("edit_project", args{"project_id": project, "name": "Guide", "revision": 1}); facts["name"] != "Guide" {
 			t.Errorf("edited %v", facts)
 		}
-		if facts := g.do("move_project", args{"project_id": project, "folder_id": inner}); facts["folder_id"] != inner {
+		if facts := g.do("edit_project", args{"project_id": project, "folder_id": inner}); facts["folder_id"] != inner {
 			t.Errorf("moved %v", facts)
 		}
-		share := g.do("share_document", args{"document_id": document, "password": "open sesame", "expires_at": "2099-01-01T00:00:00Z"})
+		share := g.do("share", args{"document_id": document, "password": "open sesame", "expires_at": "2099-01-01T00:00:00Z"})
 		if url := share["url"].(string); !strings.HasPrefix(url, apitest.Address+"/s/") || share["has_password"] != true {
 			t.Errorf("shared %v", share)
 		}
-		g.do("share_project", args{"project_id": project})
-		g.do("share_folder", args{"folder_id": folder})
+		g.do("share", args{"project_id": project})
+		g.do("share", args{"folder_id": folder})
 		if list := g.do("list_shares", args{"resource_id": project}); list["total"] != 1.0 {
 			t.Errorf("shares %v", list)
 		}
 		g.do("unshare", args{"share_id": share["id"]})
+		g.versions(document)
+		g.arranges(project)
 		g.do("delete_document", args{"document_id": document})
 		api.GET("/api/v1/documents/"+document).WantError(t, 404, "NOT_FOUND")
 		g.do("restore_document", args{"document_id": document})
@@ -238,6 +242,59 @@ func TestTools_DoTheirWork(t *testing.T) {
 			}
 		}
 	}, withMCP)
+}
+
+// versions reads, compares and restores versions of a document whose first text was written over twice.
+func (g *agent) versions(document string) {
+	g.t.Helper()
+	list := items(g.do("list_versions", args{"document_id": document}))
+	if len(list) != 3 || list[0]["version"] != 3.0 || list[0]["bytes"] != 8.0 || list[2]["title"] != "Start" {
+		g.t.Errorf("versions %v", list)
+	}
+	if facts, text, _ := g.try("read_document", args{"document_id": document, "version": 1}); text != "# Start\n\nZebras run.\n" || facts["title"] != "Start" {
+		g.t.Errorf("version 1 is %v %q", facts, text)
+	}
+	if facts, diff, _ := g.try("compare_versions", args{"document_id": document, "from_version": 1, "to_version": 2}); !strings.Contains(diff, "-Zebras run.\n+Horses walk.\n") {
+		g.t.Errorf("the difference is %v %q", facts, diff)
+	}
+	if facts, diff, _ := g.try("compare_versions", args{"document_id": document, "from_version": 3}); facts["same_text"] != true || diff != "" {
+		g.t.Errorf("the difference is %v %q", facts, diff)
+	}
+	g.fails("compare_versions", args{"document_id": document, "from_version": 9}, "NOT_FOUND", "version not found")
+	g.fails("restore_version", args{"document_id": document, "version": 9}, "NOT_FOUND", "version not found")
+	g.fails("restore_version", args{"document_id": document, "version": 1, "revision": 1}, "PRECONDITION_FAILED", "was changed after you read revision 1")
+	if facts := g.do("restore_version", args{"document_id": document, "version": 1}); facts["title"] != "Start" {
+		g.t.Errorf("restored %v", facts)
+	}
+	if text, _ := g.read(document); text != "# Start\n\nZebras run.\n" {
+		g.t.Errorf("restored to %q", text)
+	}
+	g.do("restore_version", args{"document_id": document, "version": 3})
+}
+
+// arranges renames, moves and deletes folders around the project.
+func (g *agent) arranges(project string) {
+	g.t.Helper()
+	outer, inner := g.id("create_folder", args{"name": "Outer"}), g.id("create_folder", args{"name": "Inside"})
+	if facts := g.do("edit_folder", args{"folder_id": inner, "parent_id": outer}); facts["parent_id"] != outer {
+		g.t.Errorf("moved %v", facts)
+	}
+	if facts := g.do("edit_folder", args{"folder_id": inner, "name": "Inmost"}); facts["name"] != "Inmost" {
+		g.t.Errorf("renamed %v", facts)
+	}
+	g.fails("edit_folder", args{"folder_id": inner}, "VALIDATION_ERROR", "one of both")
+	g.fails("edit_folder", args{"folder_id": inner, "name": "x", "parent_id": "none"}, "VALIDATION_ERROR", "one of both")
+	g.fails("edit_folder", args{"folder_id": outer, "parent_id": inner}, "VALIDATION_ERROR")
+	if facts := g.do("edit_project", args{"project_id": project, "folder_id": inner}); facts["folder_id"] != inner {
+		g.t.Errorf("moved %v", facts)
+	}
+	if list := items(g.do("list_projects", args{"folder_id": inner})); len(list) != 1 || list[0]["path"] != "Outer / Inmost" {
+		g.t.Errorf("projects %v", list)
+	}
+	g.do("delete_folder", args{"folder_id": outer})
+	if list := items(g.do("list_projects", args{"folder_id": "none"})); len(list) != 1 || list[0]["id"] != project {
+		g.t.Errorf("projects in no folder: %v", list)
+	}
 }
 
 // proposes makes a proposal in the project by tools, and accepts it by the API.
@@ -293,7 +350,7 @@ func TestTools_AKeyThatMayOnlyProposeIsToldTo(t *testing.T) {
 	all := connect(t, a, w.Key())
 	id := all.id("create_document", args{"title": "Start", "content": "one two one"})
 	g := connect(t, a, w.Key(sheaf.ProposalsRead, sheaf.ProposalsWrite, sheaf.DocumentsRead))
-	for _, name := range []string{"create_document", "edit_document", "rewrite_document", "move_document", "delete_document", "restore_document"} {
+	for _, name := range []string{"create_document", "edit_document", "rewrite_document", "move_document", "delete_document", "restore_document", "restore_version"} {
 		if visible(t, g, name) {
 			t.Errorf("%s is shown to a key that may only propose", name)
 		}

@@ -45,6 +45,7 @@ type Lines struct {
 	stalled     bool
 	dropped     int64                    // lines dropped since the last line that reported drops
 	ever        int64                    // lines dropped since the start
+	tail        tail                     // the newest lines
 	droppedLine func(lines int64) []byte // returns the line that reports the dropped lines
 }
 
@@ -79,6 +80,7 @@ func (l *Lines) append(line func([]byte) []byte) {
 		return
 	}
 	l.buf = line(l.buf)
+	l.tail.add(l.buf[before:])
 	l.queued += int64(len(l.buf) - before)
 	switch {
 	case l.writing: // drain checks buf again after each write

@@ -81,6 +81,9 @@ const (
 // MaxKeyGrace is how long the previous secret of a rotated key can go on working.
 const MaxKeyGrace = 24 * time.Hour
 
+// NoKey stands for "no key": a person or an operator created the record.
+const NoKey KeyID = "00000000-0000-0000-0000-000000000000"
+
 // Key is an API key of one user in one workspace. The key's text is not stored.
 type Key struct {
 	ID         KeyID
@@ -108,6 +111,8 @@ type Key struct {
 	// Within is the number of the restriction of a grant's person, if the grant has another one. Then it sees what both
 	// cover.
 	Within int64
+	// MadeByKey is the key that creates the record, or NoKey. It is only written: no read returns it.
+	MadeByKey KeyID
 }
 
 // Live reports whether the key can be used at the time `now`.

@@ -74,6 +74,8 @@ type Share struct {
 	Views        int64
 	LastViewedAt *time.Time
 
+	// MadeByKey is the key that creates the record, or NoKey. It is only written: no read returns it.
+	MadeByKey KeyID
 	// Number counts the records created in the workspace. Shares are sorted by it.
 	Number int64
 	// Revision rises when the share's own fields change. ETag and If-Match carry it.

@@ -48,6 +48,8 @@ type Subscription struct {
 	Filter             *Filter    // nil: it gets events about everything
 	// Restriction is that of the key that created it. An event must pass it and the filter.
 	Restriction *Restriction
+	// MadeByKey is the key that creates the record, or NoKey. It is only written: no read returns it.
+	MadeByKey KeyID
 
 	// Number counts the records created in the workspace. Lists are sorted by it.
 	Number int64

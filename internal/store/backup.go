@@ -95,9 +95,10 @@ const storedBytes = `
 SELECT w.id, m.hash, MAX(m.bytes)
 FROM (SELECT ws, hash, bytes FROM media WHERE state = 1 UNION ALL SELECT ws, hash, bytes FROM release_media) m
 JOIN workspaces w ON w.ws = m.ws
-GROUP BY w.id, m.hash`
+GROUP BY w.id, m.hash
+ORDER BY w.id, m.hash`
 
-// EachStored calls each for the bytes of all media that are live, or in releases.
+// EachStored calls each for the bytes of all media that are live, or in releases. Those of a workspace follow each other.
 func (r *Reader) EachStored(each func(MediumBytes) error) error {
 	return r.each(storedBytes, func(w *row) error {
 		return each(MediumBytes{Workspace: readID[sheaf.WorkspaceID](w), SHA256: [32]byte(w.Blob()), Size: w.Int()})

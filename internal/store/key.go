@@ -119,14 +119,14 @@ func (r *Reader) credential(hash sheaf.KeyHash) (sheaf.Credential, error) {
 
 const insertKey = `
 INSERT INTO api_keys (ws, id, user_id, name, prefix, hash, scopes, expires_at, number, created_at, owner,
-  restriction, restricted_to, resource, within)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+  restriction, restricted_to, resource, within, made_by_key)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
 
 // InsertKey stores a key with the hash of its secret.
 func (tx *Tx) InsertKey(ws sheaf.WorkspaceID, k sheaf.Key, hash sheaf.KeyHash) error {
 	tx.note.Credentials = true
 	err := tx.exec(insertKey, ws, k.ID, k.UserID, k.Name, k.Prefix, hash[:], strings.Join(k.Scopes.Strings(), ","),
-		k.ExpiresAt, k.Number, k.CreatedAt, k.Owner(), restrictionNumber(k.RestrictedTo), k.RestrictedTo.String(), k.Resource, k.Within)
+		k.ExpiresAt, k.Number, k.CreatedAt, k.Owner(), restrictionNumber(k.RestrictedTo), k.RestrictedTo.String(), k.Resource, k.Within, k.MadeByKey)
 	if err != nil {
 		return fmt.Errorf("insert key %s: %w", k.ID, err)
 	}
@@ -185,14 +185,23 @@ func (r *Reader) NthNewestKey(ws sheaf.WorkspaceID, nth int) (at time.Time, foun
 const (
 	revokedKeys = `
 DELETE FROM api_keys
-WHERE id IN (SELECT id FROM api_keys WHERE revoked_at <= $1 LIMIT $2)`
+WHERE id IN (SELECT id FROM api_keys AS k WHERE revoked_at <= $1` + leftNothing + ` LIMIT $2)`
 	expiredKeys = `
 DELETE FROM api_keys
-WHERE id IN (SELECT id FROM api_keys WHERE expires_at <= $1 LIMIT $2)`
+WHERE id IN (SELECT id FROM api_keys AS k WHERE expires_at <= $1` + leftNothing + ` LIMIT $2)`
+	// leftNothing is true unless something is stored that was made with key k: what was made with that in turn is found
+	// by way of k. A key that k rotated counts while it is live, so that two keys that rotated each other do not stay.
+	leftNothing = `
+  AND NOT EXISTS (SELECT 1 FROM shares m WHERE m.ws = k.ws AND m.made_by_key = k.id)
+  AND NOT EXISTS (SELECT 1 FROM subscriptions m WHERE m.ws = k.ws AND m.made_by_key = k.id)
+  AND NOT EXISTS (SELECT 1 FROM api_keys m WHERE m.ws = k.ws AND m.made_by_key = k.id)
+  AND NOT EXISTS (SELECT 1 FROM api_keys m WHERE m.ws = k.ws AND m.rotated_by_key = k.id AND m.revoked_at IS NULL
+    AND (m.expires_at IS NULL OR m.expires_at > $1))`
 )
 
 // DeleteKeysEnded deletes up to `most` keys that were revoked, and up to `most` that expired, at or
-// before `before`. It returns how many it deleted; fewer than `most` means none are left.
+// before `before`. It returns how many it deleted; fewer than `most` means none are left. Keys stay
+// while something is stored that was made with them: otherwise nobody could find it when a key has leaked.
 func (tx *Tx) DeleteKeysEnded(before time.Time, most int) (int64, error) {
 	revoked, err := tx.changed(revokedKeys, before, most)
 	if err != nil {
@@ -244,11 +253,30 @@ SET hash = $3, prefix = $4, rotation = rotation + 1, old_until = $5,
   old_hash = CASE WHEN CAST($5 AS BIGINT) IS NULL THEN NULL ELSE hash END
 WHERE ws = $1 AND id = $2 AND revoked_at IS NULL`
 
+const rotatedBy = `
+UPDATE api_keys
+SET rotated_by_key = $3
+WHERE ws = $1 AND id = $2`
+
 // RotateKey stores prefix and hash of a new secret of the key. The present secret works
 // until `until`; nil ends it now. A secret before that ends in any case.
-func (tx *Tx) RotateKey(ws sheaf.WorkspaceID, id sheaf.KeyID, prefix string, hash sheaf.KeyHash, until *time.Time) error {
+//
+// The store keeps `by`, the other key that rotated it, because the holder of that key has the new secret. If `by` is
+// sheaf.NoKey, the key that rotated it before is forgotten with its secret, unless that still works.
+func (tx *Tx) RotateKey(ws sheaf.WorkspaceID, id, by sheaf.KeyID, prefix string, hash sheaf.KeyHash, until *time.Time) error {
 	tx.note.Credentials = true
-	return tx.mustChange("key", rotateKey, ws, id, hash[:], prefix, until)
+	if err := tx.mustChange("key", rotateKey, ws, id, hash[:], prefix, until); err != nil {
+		return err
+	}
+	switch {
+	case by == id: // a thief of the old secret may have done it
+		return nil
+	case by != sheaf.NoKey:
+		return tx.exec(rotatedBy, ws, id, by)
+	case until == nil:
+		return tx.exec(rotatedBy, ws, id, nil)
+	}
+	return nil
 }
 
 const forgetOldKeys = `

@@ -85,11 +85,26 @@ WHERE ws = $1 AND id = $2`
 
 // Share returns the workspace's share, or NotFound.
 func (r *Reader) Share(ws sheaf.WorkspaceID, id sheaf.ShareID) (sheaf.Share, error) {
-	s, err := mustFind(r, "share", selectShare, ScanShare, ws, id)
+	return r.oneShare(ws, selectShare, id)
+}
+
+// oneShare returns the visible share that a query selects, or NotFound.
+func (r *Reader) oneShare(ws sheaf.WorkspaceID, query string, key any) (sheaf.Share, error) {
+	s, err := mustFind(r, "share", query, ScanShare, ws, key)
 	if err == nil {
 		err = must("share")(r.seesShared(ws, &s))
 	}
 	return s, err
+}
+
+const selectShareWith = `
+SELECT ` + ShareColumns + `
+FROM shares
+WHERE token = $2 AND ws = $1`
+
+// ShareWith returns the workspace's share with that token, or NotFound.
+func (r *Reader) ShareWith(ws sheaf.WorkspaceID, token string) (sheaf.Share, error) {
+	return r.oneShare(ws, selectShareWith, token)
 }
 
 // Shares returns a page of the workspace's shares, oldest first.
@@ -272,7 +287,7 @@ func (tx *Tx) InsertShare(ws sheaf.WorkspaceID, s sheaf.Share) error {
 }
 
 var insertShares = engine.NewBulkInsert("shares", "ws int", "id id", "resource_type int", "resource_id id", "token", "password_hash",
-	"expires_at int", "branding_id id", "listed int", "newest_release int", "release_id id", "show_releases int", "views int", "last_viewed_at int", "number int", "revision int", "created_at int", "updated_at int")
+	"expires_at int", "branding_id id", "listed int", "newest_release int", "release_id id", "show_releases int", "views int", "last_viewed_at int", "number int", "revision int", "created_at int", "updated_at int", "made_by_key id")
 
 // InsertShares is InsertShare for many.
 func (tx *Tx) InsertShares(ws sheaf.WorkspaceID, shares []*sheaf.Share) error {
@@ -281,7 +296,7 @@ func (tx *Tx) InsertShares(ws sheaf.WorkspaceID, shares []*sheaf.Share) error {
 	for i, s := range shares {
 		newest, release := storedRelease(s)
 		rows[i] = []any{ws, s.ID, shareableNumber(s.ResourceType), idBytes(s.ResourceID), s.Token, storedPasswordHash(s.PasswordHash),
-			s.ExpiresAt, s.BrandingID, s.Listed, newest, release, s.ShowReleases, s.Views, s.LastViewedAt, s.Number, s.Revision, s.CreatedAt, s.UpdatedAt}
+			s.ExpiresAt, s.BrandingID, s.Listed, newest, release, s.ShowReleases, s.Views, s.LastViewedAt, s.Number, s.Revision, s.CreatedAt, s.UpdatedAt, s.MadeByKey}
 	}
 	if err := tx.insertMany(insertShares, rows); err != nil {
 		return fmt.Errorf("insert %d shares: %w", len(shares), err)

@@ -124,8 +124,8 @@ func (r *Reader) SealedOf(ws sheaf.WorkspaceID, id sheaf.SubscriptionID) (Sealed
 const insertSubscription = `
 INSERT INTO subscriptions (sub, ws, id, name, url, events, failure_count, created_at, updated_at, deactivated_at,
   deactivation_reason, last_error, header_names, number, revision, since_event, events_since, secret, headers, filter, filter_since,
-  restriction, restricted_to)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`
+  restriction, restricted_to, made_by_key)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`
 
 // InsertSubscription adds a subscription with its sealed secret and headers. It gets no deliveries
 // of earlier events.
@@ -145,7 +145,7 @@ func (tx *Tx) InsertSubscription(ws sheaf.WorkspaceID, s sheaf.Subscription, sea
 	err = tx.exec(insertSubscription, sub, ws, s.ID, s.Name, s.URL, joinEvents(s.Events), s.FailureCount, s.CreatedAt, s.UpdatedAt,
 		s.DeactivatedAt, s.DeactivationReason, s.LastError, strings.Join(s.HeaderNames, ","), s.Number, s.Revision,
 		s.SinceEvent, s.EventsSince, sealed.Secret, optBlob(sealed.Headers), s.Filter.String(), s.FilterSince,
-		restrictionNumber(s.Restriction), s.Restriction.String())
+		restrictionNumber(s.Restriction), s.Restriction.String(), s.MadeByKey)
 	if err != nil {
 		return fmt.Errorf("insert subscription %s: %w", s.ID, err)
 	}

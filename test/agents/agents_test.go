@@ -1,7 +1,5 @@
 //go:build clients
 
-// Package agents lets the official client of the Model Context Protocol and its inspector work with a server, and with
-// sheaf mcp. It needs npm and a minute, so it is part of make clients and not of ./scripts/test.
 package agents
 
 import (
@@ -11,15 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
-	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/proctest"
 )
-
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(sheaftest.Patient(m), goleak.Cleanup(proctest.Exit))
-}
 
 // modules installs what npm/package-lock.json names, and returns the folder, with the files of the tests in it.
 func modules(t *testing.T) string {

@@ -21,7 +21,7 @@ func (b *tab) signInHere() {
 	b.t.Helper()
 	b.fill("[name=email]", "ada@example.com")
 	b.fill("[name=password]", password)
-	b.click("form[action$='/sign-in'] button.primary")
+	b.click("form[action$='/sign-in'] button[type=submit]")
 }
 
 // silence lets no request of a script reach the server, as when that is down.

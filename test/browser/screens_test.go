@@ -71,6 +71,16 @@ func TestScreens_TheTenMainPages(t *testing.T) {
 	reader.open(share)
 	reader.see(".prose")
 	reader.published("screen-share")
+
+	b.open(at + "/keys")
+	b.arrive("Keys")
+	b.click("li:has(.tile) strong a")
+	b.see("=Revoke all of it")
+	b.read("The webhook Build the site")
+	b.shot("key")
+	b.click("=Revoke all of it")
+	b.click("dialog.dialog[open] button.primary")
+	b.read("1 key revoked, 1 webhook and 1 share deleted.")
 }
 
 // find returns the id of the first record of a list.

@@ -69,7 +69,7 @@ func New(text []byte) (*Document, error) {
 	c.requests = validator.NewValidatorFromV3Model(&model.Model, config.WithFormatAssertions())
 	// Strict: a response must not contain what the document does not name, though a request may.
 	c.responses = validator.NewValidatorFromV3Model(&model.Model, config.WithFormatAssertions(), config.WithStrictMode(),
-		config.WithStrictIgnoredHeadersExtra("Cache-Control", "X-Accel-Buffering", "Connection", "X-Content-Type-Options",
+		config.WithStrictIgnoredHeadersExtra("Cache-Control", "X-Accel-Buffering", "Connection", "X-Content-Type-Options", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Vary",
 			"Tus-Resumable", "Tus-Version"))
 	for path, item := range model.Model.Paths.PathItems.FromOldest() {
 		for method, operation := range item.GetOperations().FromOldest() {

@@ -106,7 +106,7 @@ func (f *fixture) rotate(k sheaf.Key, until *time.Time) (sheaf.Key, sheaf.KeyHas
 	next, hash := f.newKey()
 	k.Prefix, k.OldUntil = next.Prefix, until
 	k.Rotation++
-	f.write(func(tx *store.Tx) error { return tx.RotateKey(f.ws.ID, k.ID, k.Prefix, hash, until) })
+	f.write(func(tx *store.Tx) error { return tx.RotateKey(f.ws.ID, k.ID, sheaf.NoKey, k.Prefix, hash, until) })
 	return k, hash
 }
 
@@ -157,7 +157,7 @@ func keyRotation(f *fixture) {
 
 	f.write(func(tx *store.Tx) error { return tx.RevokeKey(f.ws.ID, k.ID, f.now()) })
 	for _, id := range []sheaf.KeyID{k.ID, sheaf.KeyID(f.id())} {
-		err := f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.RotateKey(f.ws.ID, id, "shf_000000", first, nil) })
+		err := f.store.Write(context.Background(), func(tx *store.Tx) error { return tx.RotateKey(f.ws.ID, id, sheaf.NoKey, "shf_000000", first, nil) })
 		f.wantKind(err, sheaf.NotFound)
 	}
 }

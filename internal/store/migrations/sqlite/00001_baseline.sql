@@ -329,11 +329,15 @@ CREATE TABLE api_keys (
   expires_at BIGINT,
   revoked_at BIGINT,
   last_used_at BIGINT,
+  made_by_key BLOB, -- the API key that created it; only zeros: none. NULL: not known
+  rotated_by_key BLOB, -- the other API key that its newest secret was made with. NULL: none
   number BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   PRIMARY KEY (ws, id)
 );
 CREATE INDEX api_keys_restricted ON api_keys (ws, restriction) WHERE restriction <> 0; -- whether a restriction is live
+CREATE INDEX api_keys_by_maker ON api_keys (ws, made_by_key) WHERE made_by_key IS NOT NULL; -- if a key has leaked
+CREATE INDEX api_keys_by_rotator ON api_keys (ws, rotated_by_key) WHERE rotated_by_key IS NOT NULL; -- likewise
 CREATE INDEX api_keys_by_id ON api_keys (id); -- an operator revokes a key by its id alone
 CREATE INDEX api_keys_by_creation ON api_keys (ws, created_at); -- the limit on keys created in an hour
 CREATE INDEX api_keys_live ON api_keys (ws, number) WHERE revoked_at IS NULL; -- the list
@@ -620,12 +624,14 @@ CREATE TABLE shares (
   show_releases SMALLINT NOT NULL DEFAULT 0, -- 1: readers switch between releases
   views BIGINT NOT NULL,
   last_viewed_at BIGINT,
+  made_by_key BLOB, -- the API key that created it; only zeros: none. NULL: not known
   number BIGINT NOT NULL,
   revision BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   PRIMARY KEY (id, ws)
 );
+CREATE INDEX shares_by_maker ON shares (ws, made_by_key, number) WHERE made_by_key IS NOT NULL; -- if a key has leaked
 CREATE UNIQUE INDEX shares_by_token ON shares (token); -- a reader's request
 CREATE INDEX shares_in_order ON shares (ws, number); -- the list
 CREATE INDEX shares_of ON shares (ws, resource_id, number); -- the shares of a document, project or folder
@@ -901,6 +907,7 @@ CREATE TABLE subscriptions (
   since_event BIGINT NOT NULL, -- the newest event when it was created
   events_since BIGINT NOT NULL, -- the newest event when events was last changed
   filter_since BIGINT NOT NULL DEFAULT 0, -- the newest event when filter was last changed
+  made_by_key BLOB, -- the API key that created it; only zeros: none. NULL: not known
   revision BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL
