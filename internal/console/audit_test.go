@@ -26,6 +26,8 @@ func TestAudit_EveryRoute(t *testing.T) {
 		{path: "/w/{workspace}/keys/{id}/rotate", want: "key.rotated"},
 		{path: "/w/{workspace}/keys/{id}/revoke", want: "key.revoked"}, // a new key follows
 		{path: "/w/{workspace}/keys/{id}/revoke-all", want: "key.revoked"},
+		{path: "/w/{workspace}/connect", form: url.Values{"request": {w.connects}, "scope": {"projects:read"}}, want: "app.connected"},
+		{path: "/w/{workspace}/apps/{id}/disconnect", want: "app.disconnected"},
 		{path: "/w/{workspace}/members/invite", want: "invitation.created"},
 		{path: "/w/{workspace}/invitations/{id}/withdraw", want: "invitation.withdrawn"},
 		{path: "/w/{workspace}/members/{id}/role", page: "/w/{workspace}/members/" + bob + "/role", form: url.Values{"role": {"editor"}}, want: "member.role_changed"},

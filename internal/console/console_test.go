@@ -54,7 +54,7 @@ func newConsoleOver(t *testing.T) (*Console, *app.App, *store.Store, *search.Ind
 func consoleOver(t *testing.T, st *store.Store, index *search.Index, now func() time.Time) (*Console, *app.App, *store.Store, *search.Index) {
 	t.Helper()
 	a := app.New(app.Config{Store: st, Index: index, Media: media.Folder(t.TempDir()), Now: now, Random: rand.Reader, PasswordCost: app.PasswordCost{Passes: 1, Memory: 64, Threads: 1},
-		Webhooks: testWebhooks(t)})
+		Webhooks: testWebhooks(t), Connecting: &app.Connecting{Issuer: "https://docs.example.com", Resource: "https://docs.example.com/mcp"}})
 	return New(Config{App: a, Log: slog.New(slog.DiscardHandler), Now: now, Sample: testSample}), a, st, index
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -51,6 +52,10 @@ POST /sign-in/continue: signed in
 POST /sign-out: anyone
 POST /sign-out-everywhere: signed in
 GET /account: signed in
+GET /oauth/authorize: signed in
+GET /w/{workspace}/connect: projects:read member
+POST /w/{workspace}/connect: projects:read member
+POST /w/{workspace}/apps/{id}/disconnect: projects:read member
 POST /account/name: signed in
 POST /account/password: signed in
 GET /account/second-factor: signed in
@@ -255,6 +260,7 @@ type town struct {
 	caller                  app.Caller
 	ids                     map[string]string // of one record of each noun, by the word in the path
 	secrets                 []string          // shown once, and never again
+	connects                string            // the request of an app
 }
 
 func newTown(t *testing.T) *town {
@@ -355,9 +361,27 @@ func (w *town) fill() {
 	w.must(err)
 	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: "Key", Scopes: sheaf.Admin.Scopes(), OfWorkspace: true})
 	w.must(err)
+	registered, err := w.a.RegisterApp(ctx, sheaf.OAuthClient{Name: "Helper", Redirects: []string{"http://127.0.0.1/callback"}}, "192.0.2.7")
+	w.must(err)
+	w.connects = url.Values{"response_type": {"code"}, "client_id": {registered.ID}, "code_challenge": {strings.Repeat("a", 43)}, "code_challenge_method": {"S256"}, "scope": {"documents:write"}}.Encode()
 	w.secrets = []string{*hook.Secret, *k.Secret, "canary-header"}
-	w.ids = map[string]string{"sessions": "00" /* of nobody */, "media": string(m.ID), "webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(branding.ID), "documents": string(d.ID), "proposals": string(proposal), "shares": string(share.ID), "releases": string(release.ID), "trash": string(gone.ID), "invitations": string(i.ID),
+	w.ids = map[string]string{"apps": w.connectApp(w.caller), "sessions": "00" /* of nobody */, "media": string(m.ID), "webhooks": string(hook.ID), "deliveries": string(sent.Items[0].ID), "events": string(sent.Items[0].EventID), "keys": string(k.ID), "folders": string(f.ID), "projects": string(p.ID), "brandings": string(branding.ID), "documents": string(d.ID), "proposals": string(proposal), "shares": string(share.ID), "releases": string(release.ID), "trash": string(gone.ID), "invitations": string(i.ID),
 		"members": string(w.caller.User)}
+}
+
+// connectApp connects an app in the name of a person, and returns the grant.
+func (w *town) connectApp(c app.Caller) string {
+	w.Helper()
+	verifier := strings.Repeat("verifier", 6)
+	sum := sha256.Sum256([]byte(verifier))
+	in := app.NewGrant{App: sheaf.OAuthClient{ID: "app", Name: "Canary app"}, Redirect: "https://app.example/", Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Scopes: sheaf.DefaultGrantScopes}
+	code, err := w.a.Connect(w.Context(), c, in)
+	w.must(err)
+	_, err = w.a.RedeemCode(w.Context(), app.Redemption{Code: code, Client: "app", Redirect: in.Redirect, Verifier: verifier})
+	w.must(err)
+	all, err := w.a.Grants(w.Context(), w.caller)
+	w.must(err)
+	return string(all[len(all)-1].ID)
 }
 
 // release makes a release of a project.
@@ -389,7 +413,10 @@ func (w *town) address(path string) string {
 			parts[i] = w.ids[parts[i-1]]
 		}
 	}
-	return strings.Join(parts, "/")
+	if path = strings.Join(parts, "/"); strings.HasSuffix(path, "/connect") || path == "/oauth/authorize" {
+		path += "?" + w.connects
+	}
+	return path
 }
 
 // anyForm is valid for every route with a form.
@@ -584,7 +611,7 @@ func TestAccess_TheOwnerOpensEverything(t *testing.T) {
 			continue
 		}
 		got := w.ask(r.method, w.address(r.path), w.owner)
-		if got.Code != http.StatusOK && r.path != "/w/{workspace}" {
+		if got.Code != http.StatusOK && r.path != "/w/{workspace}" && r.path != "/oauth/authorize" {
 			t.Errorf("GET %s: %d %s", r.path, got.Code, got.Body)
 		}
 		if strings.Contains(got.Body.String(), " style=") || strings.Contains(got.Body.String(), "<script>") {

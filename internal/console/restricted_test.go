@@ -293,6 +293,9 @@ GET /w/{workspace}/keys/{id}/rotate: 403
 POST /w/{workspace}/keys/{id}/rotate: 403
 GET /w/{workspace}/keys/{id}/revoke: 403
 POST /w/{workspace}/keys/{id}/revoke: 403
+GET /w/{workspace}/connect: 200
+POST /w/{workspace}/connect: 400
+POST /w/{workspace}/apps/{id}/disconnect: 404
 GET /w/{workspace}/activity: 200 named
 GET /w/{workspace}/audit: 403
 GET /w/{workspace}/events/{id}: 200 outside

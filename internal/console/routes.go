@@ -70,7 +70,7 @@ func (c *Console) allRoutes() []route {
 
 		get("/oauth/authorize", signedIn, c.authorize, costly),
 		get("/w/{workspace}/connect", read, c.connectForm, costly),
-		post("/w/{workspace}/connect", read, c.connect, resumable),
+		post("/w/{workspace}/connect", read, c.connect),
 		post("/w/{workspace}/apps/{id}/disconnect", read, c.disconnectApp),
 
 		get("/w/{workspace}", read, c.workspace),
