@@ -13,7 +13,7 @@ import (
 // reading has none.
 func TestLimit_OfReadingThatCosts(t *testing.T) {
 	w := newTown(t)
-	costly := []string{
+	costly := []string{"GET /oauth/authorize", "GET /w/{workspace}/connect",
 		"GET /w/{workspace}/search", "GET /w/{workspace}/jump", "POST /w/{workspace}/documents/preview",
 		"GET /w/{workspace}/documents/{id}", "GET /w/{workspace}/documents/{id}/versions/{n}",
 		"GET /w/{workspace}/documents/{id}/linked", "GET /w/{workspace}/documents/{id}/versions/compare",

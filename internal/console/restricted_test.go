@@ -84,7 +84,7 @@ func divide(t *testing.T) *divided {
 	k, err := w.a.CreateKey(ctx, w.caller, app.NewKey{Name: canary, Scopes: sheaf.AllScopes})
 	w.must(err)
 	for noun, id := range map[string]string{"webhooks": string(hook.ID), "keys": string(k.ID), "deliveries": w.ids["deliveries"], "invitations": w.ids["invitations"],
-		"brandings": w.ids["brandings"], "members": string(w.caller.User)} {
+		"brandings": w.ids["brandings"], "apps": w.ids["apps"], "members": string(w.caller.User)} {
 		d.inside[noun], d.outside[noun] = id, id
 	}
 	return d
@@ -295,7 +295,7 @@ GET /w/{workspace}/keys/{id}/revoke: 403
 POST /w/{workspace}/keys/{id}/revoke: 403
 GET /w/{workspace}/connect: 200
 POST /w/{workspace}/connect: 400
-POST /w/{workspace}/apps/{id}/disconnect: 404
+POST /w/{workspace}/apps/{id}/disconnect: 404 outside
 GET /w/{workspace}/activity: 200 named
 GET /w/{workspace}/audit: 403
 GET /w/{workspace}/events/{id}: 200 outside
