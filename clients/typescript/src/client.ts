@@ -117,14 +117,14 @@ export class Sheaf {
 	delete: Call<"delete"> = (path, ...init) => this.#call("delete", path, init[0]);
 
 	/**
-	 * Returns every record of a list, page after page, each read when it is needed; limit is the size of a page. The log of
-	 * events goes on after the last event of each page, and so misses and repeats none; in other lists changes made
-	 * meanwhile may let it miss or repeat some.
+	 * Returns every record of a list, page after page, each read when it is needed; limit is the size of a page. The logs of
+	 * events and of audit lines go on after the last record of each page, and so miss and repeat none; in other lists
+	 * changes made meanwhile may let it miss or repeat some.
 	 */
 	async *all<P extends ListPath, I extends MaybeOptionalInit<paths[P], "get">>(path: P, ...init: Init<I>): AsyncGenerator<Listed<P>, void, void> {
 		const given: { params?: { query?: Record<string, unknown> } } = init[0] ?? {};
 		const query: ListQuery = { limit: 100, offset: 0, ...given.params?.query };
-		const forward = path === "/api/v1/events" && query.order !== "desc";
+		const forward = (path === "/api/v1/events" || path === "/api/v1/audit") && query.order !== "desc";
 		while (true) {
 			const page: Page<Listed<P>> = await this.#call("get", path, { ...given, params: { ...given.params, query } });
 			yield* page.data;

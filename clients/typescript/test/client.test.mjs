@@ -150,13 +150,15 @@ describe("records", () => {
 		assert.deepEqual(ids, ["1", "2", "3"]);
 		assert.equal(new URL(seen[1].url).search, "?limit=2&offset=2&sort=name");
 	});
-	it("of the log go on after the last", async () => {
-		const { client, seen } = scripted([page(["a", "b"], 3), page(["c"], 1)]);
-		const ids = [];
-		for await (const { id } of client.all("/api/v1/events")) ids.push(id);
-		assert.deepEqual(ids, ["a", "b", "c"]);
-		assert.equal(new URL(seen[1].url).searchParams.get("after"), "b");
-	});
+	for (const path of ["/api/v1/events", "/api/v1/audit"]) {
+		it(`of ${path} go on after the last`, async () => {
+			const { client, seen } = scripted([page(["a", "b"], 3), page(["c"], 1)]);
+			const ids = [];
+			for await (const { id } of client.all(path)) ids.push(id);
+			assert.deepEqual(ids, ["a", "b", "c"]);
+			assert.equal(new URL(seen[1].url).searchParams.get("after"), "b");
+		});
+	}
 	it("are found by lists of words", async () => {
 		const { client, seen } = scripted([page([], 0)]);
 		await client.get("/api/v1/search", { params: { query: { q: "two words", type: ["project", "document"] } } });
