@@ -67,7 +67,7 @@ class Records(Case):
         self.assertIn("after=b", server.seen[1][1])
 
     def test_the_audit_log_goes_on_after_the_last(self) -> None:
-        sheaf, server = self.serve(page("a", "b", total=3), page("c", total=1), page("c", "b", total=3), page("a", total=3))
+        sheaf, server = self.serve(page("a", "b", total=3), page("c", total=1), page("c", "b", total=3))
         lines = sheaf.audit.all(action="key.created", user_id="u", limit=2)
         self.assertEqual([line["id"] for line in lines], ["a", "b", "c"])
         self.assertEqual(server.seen[1][1], "/api/v1/audit?action=key.created&user_id=u&after=b&limit=2")

@@ -1,5 +1,5 @@
-"""Talks to a Sheaf server: projects, folders, documents, media, shares, proposals, events, API keys and webhooks. It needs
-nothing but the standard library.
+"""Talks to a Sheaf server: projects, folders, documents, media, shares, proposals, events, the audit log, API keys and
+webhooks. It needs nothing but the standard library.
 
     from sheaf import Sheaf
 
