@@ -55,10 +55,10 @@ class Server:
                 if status not in (204, 304) and "Transfer-Encoding" not in headers:
                     self.send_header("Content-Length", str(len(text)))
                 self.end_headers()
-                if status not in (204, 304):
+                if status not in (204, 304) and self.command != "HEAD":
                     self.wfile.write(text)
 
-            do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = handle_any
+            do_GET = do_HEAD = do_POST = do_PATCH = do_PUT = do_DELETE = handle_any
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass
