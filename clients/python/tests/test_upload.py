@@ -42,7 +42,7 @@ class Uploads(Case):
         sheaf.media.upload_from(io.BytesIO(b"0123456789"), filename="a")
         pieces = [body for method, _, _, body in server.seen if method == "PATCH"]
         self.assertEqual((pieces, self.pauses), ([b"0123", b"2345", b"6789", b"6789"], self.pauses))
-        self.assertEqual(len(self.pauses), 1)  # after the piece of which nothing arrived
+        self.assertEqual(len(self.pauses), 1)  # after the piece that did not arrive
 
     def test_it_gives_up(self) -> None:
         sheaf, server = self.serve(MADE, BUSY, at(0), BUSY, at(0), retries=1)

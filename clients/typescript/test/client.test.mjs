@@ -89,7 +89,7 @@ describe("a file of more than 10 MB", () => {
 		const { client, seen, pauses } = scripted([made, cut, at(4 << 20), answer(204), busy, at(12 << 20), answer(204), answer(200, { id: "u1" })]);
 		await client.media.upload(file, about);
 		assert.deepEqual(offsets(seen), [0, 4, 12, 12]);
-		assert.equal(pauses.length, 1); // after the piece of which nothing arrived
+		assert.equal(pauses.length, 1); // after the piece that did not arrive
 	});
 	it("gives up", async () => {
 		const { client, seen } = scripted([made, busy, at(0), busy, at(0)], { retries: 1 });
