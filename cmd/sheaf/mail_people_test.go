@@ -173,7 +173,7 @@ func filesIn(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
 		content, err := os.ReadFile(path)
