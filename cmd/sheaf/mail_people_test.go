@@ -150,6 +150,11 @@ func TestServe_MailsPeople(t *testing.T) {
 	for name, content := range filesIn(t, data) {
 		places[name] = content
 	}
+	places["sheaf audit --instance"] = sheafCommand(t, "audit", "--instance", "--data", data).succeeds(t)
+	places["sheaf audit"] = sheafCommand(t, "audit", "--data", data).succeeds(t)
+	if !strings.Contains(places["sheaf audit --instance"], "recovery_code.used") || !strings.Contains(places["sheaf audit"], "key.created") {
+		t.Errorf("the audit logs are %s%s", places["sheaf audit --instance"], places["sheaf audit"])
+	}
 	if len(secrets) < 12 {
 		t.Fatalf("only %d canaries: %v", len(secrets), secrets)
 	}
@@ -168,7 +173,7 @@ func filesIn(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
 		content, err := os.ReadFile(path)

@@ -1,8 +1,11 @@
 package console
 
 import (
+	"bytes"
+	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +64,7 @@ func TestAudit_EveryRoute(t *testing.T) {
 			yield(s.path)
 		}
 	}))
+	shown := map[string]bool{"long enough": true} // secrets that pages showed or forms had
 	for _, s := range steps {
 		if s.path == "/w/{workspace}/projects/{id}/releases" { // the one of the town is gone, and a new one is needed
 			w.ids["releases"] = string(w.release("2.0", sheaf.ProjectID(w.ids["projects"])).ID)
@@ -82,11 +86,15 @@ func TestAudit_EveryRoute(t *testing.T) {
 			form = anyForm
 		}
 		got := w.sendAs(w.owner, send, form)
+		for _, secret := range shownSecrets.FindAllStringSubmatch(got.Body.String(), -1) {
+			shown[secret[1]] = true
+		}
 		added := w.added(before)
 		if got.Code >= 400 || strings.Join(added, " ") != s.want {
 			t.Errorf("%s: %d, adds %q, want %s: %s", s.path, got.Code, added, s.want, got.Body)
 		}
 	}
+	w.wantNoLineWith(shown)
 	w = newTown(t)
 	for _, path := range strings.Fields(unaudited) {
 		if strings.HasPrefix(path, "/sign-out") {
@@ -96,6 +104,37 @@ func TestAudit_EveryRoute(t *testing.T) {
 		w.ask(http.MethodPost, w.address(path), w.owner)
 		if added := slices.DeleteFunc(w.added(before), func(a string) bool { return a == "sign_in.failed" }); len(added) > 0 {
 			t.Errorf("%s adds %q", path, added)
+		}
+	}
+}
+
+// shownSecrets finds keys, secrets of webhooks, and tokens of invitations and shares on a page.
+var shownSecrets = regexp.MustCompile(`(shf_\w{40,}|whsec_[\w+/=]{20,}|(?:/invite/|/s/)[\w-]{20,})`)
+
+// wantNoLineWith checks that neither log has one of the secrets, which must be of every kind.
+func (w *town) wantNoLineWith(secrets map[string]bool) {
+	w.Helper()
+	kinds := map[string]bool{}
+	var logs bytes.Buffer
+	f := sheaf.AuditFilter{Paging: sheaf.Paging{Limit: 100}}
+	workspace, err := w.a.Operator().Audit(w.Context(), w.caller.Workspace, f)
+	w.must(err)
+	instance, err := w.a.Operator().InstanceAudit(w.Context(), f)
+	w.must(err)
+	for _, l := range slices.Concat(workspace.Items, instance.Items) {
+		before, after := l.Facts()
+		fmt.Fprintf(&logs, "%s %s %+v %s %s\n", l.Action, l.Target, l.Actor, before, after)
+	}
+	for secret := range secrets {
+		kinds[secret[:3]] = true
+		bare := secret[strings.LastIndexByte(secret, '/')+1:]
+		if strings.Contains(logs.String(), bare) {
+			w.Errorf("a line has %s:\n%s", bare, logs.String())
+		}
+	}
+	for _, kind := range []string{"shf", "whs", "/in", "/s/", "lon"} {
+		if !kinds[kind] {
+			w.Errorf("no secret begins with %s: %v", kind, secrets)
 		}
 	}
 }

@@ -38,13 +38,14 @@ func TestOpenAPI_JSON_IsInThePythonTypes(t *testing.T) {
 type python struct {
 	schemas object
 	written map[string]bool
+	nested  map[string]bool // classes of objects inside other schemas
 	choices strings.Builder // Literals, which all others may use
 	classes strings.Builder // TypedDicts, each behind those that it extends
 	unions  strings.Builder // what is one of several TypedDicts
 }
 
 func newPython(document node) *python {
-	p := &python{schemas: document.at("components", "schemas").value.(object), written: map[string]bool{}}
+	p := &python{schemas: document.at("components", "schemas").value.(object), written: map[string]bool{}, nested: map[string]bool{}}
 	names := slices.Sorted(maps.Keys(p.schemas))
 	for _, name := range names {
 		if p.schemas[name].(object)["enum"] != nil {
@@ -174,7 +175,10 @@ func (p *python) plain(word string, schema object, name string) string {
 		return "list[" + p.kind(schema["items"].(object), name+"Item") + "]"
 	}
 	if schema["properties"] != nil {
-		p.class(name, "TypedDict", schema)
+		if !p.nested[name] { // an array that several schemas refer to is written once
+			p.nested[name] = true
+			p.class(name, "TypedDict", schema)
+		}
 		return name
 	}
 	values := "Any"

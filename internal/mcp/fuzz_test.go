@@ -17,7 +17,8 @@ func FuzzMessage(f *testing.F) {
 	}
 	for _, seed := range []string{"", "[]", "null", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, `{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{"cursor":"-1"}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"sheaf://document/%00"}}`, `{"jsonrpc":"2.0","id":1.5,"method":"tools/list","params":{"cursor":"x"}}`,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find","arguments":[]}}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find","arguments":[]}}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_document","arguments":{"document_id":"https://x/s/0123456789012345678901/` + unknownID + `.md","line_with":"x"}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"delete_document","arguments":{"document_id":"https://x/w/y/documents/"}}}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt"}}}`, `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"x"}}`} {
 		f.Add(seed)
 	}

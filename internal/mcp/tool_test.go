@@ -260,8 +260,8 @@ func (g *agent) versions(document string) {
 	if facts, diff, _ := g.try("compare_versions", args{"document_id": document, "from_version": 3}); facts["same_text"] != true || diff != "" {
 		g.t.Errorf("the difference is %v %q", facts, diff)
 	}
-	g.fails("compare_versions", args{"document_id": document, "from_version": 9}, "NOT_FOUND", "version not found")
-	g.fails("restore_version", args{"document_id": document, "version": 9}, "NOT_FOUND", "version not found")
+	g.fails("compare_versions", args{"document_id": document, "from_version": 9}, "NOT_FOUND", "version not found", "list_versions")
+	g.fails("restore_version", args{"document_id": document, "version": 9}, "NOT_FOUND", "version not found", "list_versions")
 	g.fails("restore_version", args{"document_id": document, "version": 1, "revision": 1}, "PRECONDITION_FAILED", "was changed after you read revision 1")
 	if facts := g.do("restore_version", args{"document_id": document, "version": 1}); facts["title"] != "Start" {
 		g.t.Errorf("restored %v", facts)

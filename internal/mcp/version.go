@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"errors"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sheaf.dev/internal/sheaf"
@@ -36,7 +38,7 @@ func versionFields(v *sheaf.Version, o *sheaf.Object) {
 func (c *call) readVersion(id sheaf.DocumentID, number int64, lines lineChoice, with string) (*sdk.CallToolResult, error) {
 	v, err := c.server.App.Version(c.ctx, c.Caller, id, number)
 	if err != nil {
-		return nil, err
+		return nil, versionMissing(err)
 	}
 	part, err := lines.cut(v.Content, with)
 	if err != nil {
@@ -57,7 +59,7 @@ func compareVersions(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 	}
 	diff, err := c.server.App.DiffVersions(c.ctx, c.Caller, id, from.Value, to.Pointer())
 	if err != nil {
-		return nil, err
+		return nil, versionMissing(err)
 	}
 	part, err := lines.cut(diff, "")
 	if err != nil {
@@ -75,5 +77,14 @@ func restoreVersion(c *call, in *strict.Fields) (*sdk.CallToolResult, error) {
 		return nil, err
 	}
 	d, err := c.server.App.RestoreVersion(c.ctx, c.Caller, id, number.Value, match)
-	return c.documentResult(d, c.documentConflict(err, match, id))
+	return c.documentResult(d, versionMissing(c.documentConflict(err, match, id)))
+}
+
+// versionMissing says where the numbers of versions are, if the error is that there is no such version.
+func versionMissing(err error) error {
+	var e *sheaf.Error
+	if !errors.As(err, &e) || e.Kind != sheaf.NotFound || e.Noun != "version" {
+		return err
+	}
+	return &sheaf.Error{Kind: e.Kind, Code: e.Code, Noun: e.Noun, Text: "version not found: list_versions returns those that are kept"}
 }

@@ -185,23 +185,23 @@ func (r *Reader) NthNewestKey(ws sheaf.WorkspaceID, nth int) (at time.Time, foun
 const (
 	revokedKeys = `
 DELETE FROM api_keys
-WHERE id IN (SELECT id FROM api_keys AS k WHERE revoked_at <= $1` + leftNothing + ` LIMIT $2)`
+WHERE id IN (SELECT id FROM api_keys AS k WHERE revoked_at <= $1` + nothingLeft + ` LIMIT $2)`
 	expiredKeys = `
 DELETE FROM api_keys
-WHERE id IN (SELECT id FROM api_keys AS k WHERE expires_at <= $1` + leftNothing + ` LIMIT $2)`
-	// leftNothing is true unless something is stored that was made with key k: what was made with that in turn is found
+WHERE id IN (SELECT id FROM api_keys AS k WHERE expires_at <= $1` + nothingLeft + ` LIMIT $2)`
+	// nothingLeft is true unless something is stored that was made with key k: what was made with that in turn is found
 	// by way of k. A key that k rotated counts while it is live, so that two keys that rotated each other do not stay.
-	leftNothing = `
+	nothingLeft = `
   AND NOT EXISTS (SELECT 1 FROM shares m WHERE m.ws = k.ws AND m.made_by_key = k.id)
   AND NOT EXISTS (SELECT 1 FROM subscriptions m WHERE m.ws = k.ws AND m.made_by_key = k.id)
-  AND NOT EXISTS (SELECT 1 FROM api_keys m WHERE m.ws = k.ws AND m.made_by_key = k.id)
-  AND NOT EXISTS (SELECT 1 FROM api_keys m WHERE m.ws = k.ws AND m.rotated_by_key = k.id AND m.revoked_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM api_keys m WHERE m.made_by_key = k.id)
+  AND NOT EXISTS (SELECT 1 FROM api_keys m WHERE m.rotated_by_key = k.id AND m.revoked_at IS NULL
     AND (m.expires_at IS NULL OR m.expires_at > $1))`
 )
 
 // DeleteKeysEnded deletes up to `most` keys that were revoked, and up to `most` that expired, at or
-// before `before`. It returns how many it deleted; fewer than `most` means none are left. Keys stay
-// while something is stored that was made with them: otherwise nobody could find it when a key has leaked.
+// before `before`. It returns how many it deleted; fewer than `most` means none are left. A key stays
+// while something is stored that was made with it, because the page of a leaked key lists that.
 func (tx *Tx) DeleteKeysEnded(before time.Time, most int) (int64, error) {
 	revoked, err := tx.changed(revokedKeys, before, most)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 
 // keyFamily selects the ids of key $2 of workspace $1, of the keys that it created or rotated, of the keys that those
 // created or rotated, and so on, live or not. UNION ends the recursion if two keys rotated each other. CROSS JOIN makes
-// SQLite begin with the family.
+// SQLite begin with the family, and the plus sign keeps it from reading all keys of the workspace for each of the family.
 const keyFamily = `
   WITH RECURSIVE family (id) AS (
     SELECT id FROM api_keys WHERE ws = $1 AND id = $2
     UNION
-    SELECT k.id FROM family CROSS JOIN api_keys k WHERE k.ws = $1 AND (k.made_by_key = family.id OR k.rotated_by_key = family.id))
+    SELECT k.id FROM family CROSS JOIN api_keys k WHERE +k.ws = $1 AND (k.made_by_key = family.id OR k.rotated_by_key = family.id))
   SELECT id FROM family`
 
 const (

@@ -101,6 +101,69 @@ func checkPlans(t *testing.T, o Options, explain string, waiting int) {
 	checkQuick(t, s, now)
 }
 
+// What was made with a key is found without reading all keys or shares of a workspace.
+func TestPlans_MadeBy(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]Options{"SQLite": {Folder: t.TempDir()}, "PostgreSQL": {DatabaseURL: pgtest.URL(t)}} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			if err := Migrate(ctx, o); err != nil {
+				t.Fatal(err)
+			}
+			s, err := Open(ctx, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if err := s.Write(ctx, func(tx *Tx) error {
+				if err := tx.InsertWorkspace(sheaf.Workspace{ID: planned, Plan: sheaf.Business}); err != nil {
+					return err
+				}
+				if err := tx.InsertUser(sheaf.User{ID: sheaf.UserID(planned)}); err != nil {
+					return err
+				}
+				return tx.exec(manyKeys(tx.dialect()), 20_000, sheaf.UserID(planned))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			exec(t, s, "ANALYZE")
+			explain := "EXPLAIN QUERY PLAN "
+			if onEngine(s).Postgres {
+				explain = "EXPLAIN "
+			}
+			key := sheaf.KeyID("0190b0a0-0000-7000-8000-000000000007")
+			for name, test := range map[string]struct {
+				sql  string
+				args []any
+			}{
+				"keys":     {selectKeysMadeBy, []any{1, key, time.UnixMilli(9)}},
+				"webhooks": {selectSubscriptionsMadeBy, []any{1, key}},
+				"shares":   {selectSharesMadeBy, []any{1, key, 50}},
+				"revoked":  {revokedKeys, []any{time.UnixMilli(9), 100}},
+				"expired":  {expiredKeys, []any{time.UnixMilli(9), 100}},
+			} {
+				plan := explained(t, s, explain+test.sql, test.args)
+				if strings.Contains(plan, "SCAN k") || strings.Contains(plan, "Seq Scan on api_keys") || !strings.Contains(plan, "api_keys_by_maker") || !strings.Contains(plan, "api_keys_by_rotator") {
+					t.Errorf("%s must use the indexes by maker and by rotator:\n%s", name, plan)
+				}
+			}
+		})
+	}
+}
+
+// manyKeys returns the statement that inserts $1 keys of user $2, each made with an earlier one.
+func manyKeys(d engine.Dialect) string {
+	id, hash, maker := "CAST(printf('%016d', i) AS BLOB)", "CAST(printf('%032d', i) AS BLOB)", "CAST(printf('%016d', i / 2) AS BLOB)"
+	if d.Postgres {
+		id, hash, maker = "CAST(lpad(CAST(i AS TEXT), 32, '0') AS UUID)", "CAST(lpad(CAST(i AS TEXT), 32, '0') AS BYTEA)", "CAST(lpad(CAST(i / 2 AS TEXT), 32, '0') AS UUID)"
+	}
+	return `
+INSERT INTO api_keys (ws, id, user_id, name, prefix, hash, scopes, number, created_at, made_by_key)
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS BIGINT))
+SELECT 1, ` + id + `, $2, 'a', 'shf_', ` + hash + `, 'keys:read', i, i, ` + maker + `
+FROM n`
+}
+
 // Uploads are found by id, by owner and by expiry without reading all of them.
 func TestPlans_Uploads(t *testing.T) {
 	t.Parallel()

@@ -531,7 +531,7 @@ func (s *scene) lookIntoFiles() (data bool) {
 	s.t.Helper()
 	files := 0
 	err := filepath.WalkDir(s.program.Data, func(file string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+		if err != nil || !e.Type().IsRegular() {
 			return err
 		}
 		b, err := os.ReadFile(file)

@@ -19,7 +19,7 @@ import (
 func startGo(*testing.T, *site) func(t *testing.T, task object) object {
 	plays := map[string]func(*testing.T, *client.Client, object) object{
 		"create": goCreate, "page": goPage, "stream": goStream, "verify": goVerify,
-		"upload": goUpload, "share": goShare, "refuse": goRefuse, "change": goChange, "arrange": goArrange,
+		"upload": goUpload, "pieces": goPieces, "share": goShare, "refuse": goRefuse, "change": goChange, "arrange": goArrange,
 	}
 	return func(t *testing.T, task object) object {
 		t.Helper()
@@ -107,6 +107,12 @@ func goUpload(t *testing.T, c *client.Client, task object) object {
 	}
 	sum := sha256.Sum256(back.Bytes())
 	return object{"id": m.ID, "sha256": hex.EncodeToString(sum[:])}
+}
+
+func goPieces(t *testing.T, c *client.Client, task object) object {
+	content := bytes.Repeat([]byte{byte(task["seed"].(int))}, task["bytes"].(int))
+	m, err := c.Media.UploadFrom(t.Context(), client.NewMedium{Filename: task["filename"].(string)}, bytes.NewReader(content), int64(len(content)))
+	return object{"id": must(t, m, err).ID}
 }
 
 func goShare(t *testing.T, c *client.Client, task object) object {

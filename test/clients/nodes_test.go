@@ -137,6 +137,108 @@ func TestN8N_TheTreeOfAProject(t *testing.T) {
 	}
 }
 
+// D82: the nodes read, compare and restore versions. A change with the ETag of an earlier reading is refused, and changes
+// nothing.
+func TestN8N_VersionsAndETags(t *testing.T) {
+	t.Parallel()
+	act := nodes(t)
+	p := proctest.New(t)
+	key := p.Workspace(t, "versions")
+	server := p.Start(t)
+	try := func(operation string, parameters object) object {
+		t.Helper()
+		parameters["resource"], parameters["operation"] = "document", operation
+		return act(t, object{"act": "execute", "server": server.URL, "key": key, "parameters": parameters})
+	}
+	do := func(operation string, parameters object) []any {
+		t.Helper()
+		got := try(operation, parameters)
+		if got["error"] != nil {
+			t.Fatalf("%s: %v", operation, got["error"])
+		}
+		return got["returned"].([]any)
+	}
+	made := do("create", object{"title": "First", "fields": object{"content": "one\n"}})[0].(object)
+	id, old := made["id"], made["etag"]
+	if old == nil {
+		t.Fatalf("made %v", made)
+	}
+	changed := do("update", object{"id": id, "etag": old, "fields": object{"title": "Second", "content": "two\n"}})[0].(object)
+	if changed["etag"] == old {
+		t.Errorf("changed %v", changed)
+	}
+	for _, operation := range []string{"update", "delete", "move", "restoreVersion"} {
+		if got := try(operation, object{"id": id, "etag": old, "version": 1, "fields": object{"parent_id": ""}})["error"]; !strings.HasPrefix(fmt.Sprint(got), "412 ") {
+			t.Errorf("%s with the first ETag: %v, want 412", operation, got)
+		}
+	}
+	if list := do("versions", object{"id": id}); len(list) != 2 || list[0].(object)["title"] != "Second" {
+		t.Errorf("versions %v", list)
+	}
+	if v := do("version", object{"id": id, "version": 1})[0].(object); v["content"] != "one\n" {
+		t.Errorf("version 1 is %v", v)
+	}
+	for _, to := range []int{0, 2} {
+		if v := do("compare", object{"id": id, "version": 1, "toVersion": to})[0].(object); !strings.Contains(text(v["diff"]), "-one\n+two\n") {
+			t.Errorf("the difference is %v", v)
+		}
+	}
+	if v := do("restoreVersion", object{"id": id, "version": 1, "etag": changed["etag"]})[0].(object); v["title"] != "First" {
+		t.Errorf("restored %v", v)
+	}
+	if got := try("version", object{"id": id, "version": 9})["error"]; !strings.HasPrefix(fmt.Sprint(got), "404 ") {
+		t.Errorf("version 9: %v", got)
+	}
+}
+
+// D131: the trigger subscribes to what its filters name, and changes the subscription when they change.
+func TestN8N_TheTriggerHasFilters(t *testing.T) {
+	t.Parallel()
+	act := nodes(t)
+	p := proctest.New(t)
+	key := p.Workspace(t, "filters")
+	server := p.Start(t)
+	var project, folder struct{ ID string }
+	if status, err := server.Call(key, http.MethodPost, "/api/v1/projects", object{"name": "x"}, &project); err != nil || status != http.StatusCreated {
+		t.Fatal(status, err)
+	}
+	if status, err := server.Call(key, http.MethodPost, "/api/v1/folders", object{"name": "x", "entity_type": "project"}, &folder); err != nil || status != http.StatusCreated {
+		t.Fatal(status, err)
+	}
+	kept := any(object{})
+	filter := func(do string, filter object) string {
+		t.Helper()
+		got := act(t, object{"act": do, "server": server.URL, "key": key, "url": "https://n8n.example.com/hook", "kept": kept,
+			"parameters": object{"events": []string{"document.created"}, "filter": filter}})
+		if got["error"] != nil {
+			t.Fatalf("%s: %v", do, got["error"])
+		}
+		kept = got["kept"]
+		var found struct {
+			Subscription struct {
+				Filter struct {
+					Projects []string `json:"project_ids"`
+					Folders  []string `json:"folder_ids"`
+				}
+			}
+		}
+		if status, err := server.Call(key, http.MethodGet, "/api/webhooks/subscriptions/"+text(kept.(object)["subscriptionId"]), nil, &found); err != nil || status != http.StatusOK {
+			t.Fatal(status, err)
+		}
+		f := found.Subscription.Filter
+		return fmt.Sprint(f.Projects, f.Folders)
+	}
+	if got, want := filter("create", object{"project_ids": " " + project.ID + ", ", "folder_ids": ""}), fmt.Sprint([]string{project.ID}, []string{}); got != want {
+		t.Errorf("the filter is %s, want %s", got, want)
+	}
+	if got, want := filter("checkExists", object{"folder_ids": folder.ID}), fmt.Sprint([]string{}, []string{folder.ID}); got != want {
+		t.Errorf("the changed filter is %s, want %s", got, want)
+	}
+	if got, want := filter("checkExists", object{}), "[] []"; got != want {
+		t.Errorf("without filters it is %s, want %s", got, want)
+	}
+}
+
 // D167: the credentials' test accepts a restricted key, and refuses a wrong one. With the restricted key the nodes read and write what it
 // sees, and report everything else as NOT_FOUND.
 func TestN8N_ARestrictedKey(t *testing.T) {

@@ -27,7 +27,7 @@ func TestPython_ReadmeIsTrue(t *testing.T) {
 // The examples of two clients, run against one server, each print what their page shows: no Idempotency-Key is in both.
 func TestReadmes_ShareNoIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	key, seen := regexp.MustCompile(`(?:idempotency_key=|"Idempotency-Key": )"([^"]+)"`), map[string]string{}
+	key, seen := regexp.MustCompile(`(?:idempotency_key=|idempotencyKey: )"([^"]+)"`), map[string]string{}
 	for _, folder := range []string{"python", "typescript"} {
 		text, err := os.ReadFile(in(t, folder, "README.md"))
 		if err != nil {

@@ -43,6 +43,7 @@ var rows = []struct {
 	{"resume a stream", resume},
 	{"verify both schemes", verify},
 	{"upload", upload},
+	{"upload 20 MB in pieces", pieces},
 	{"share", share},
 	{"refuse in classes", refuse},
 	{"change what is read", change},
@@ -153,6 +154,16 @@ func upload(t *testing.T, c *cell) {
 	}
 	if got["sha256"] != want {
 		t.Errorf("it read back bytes of %v, not of %s", got["sha256"], want)
+	}
+}
+
+func pieces(t *testing.T, c *cell) {
+	const seed, size = 7, 20 << 20
+	got := c.ask(t, "pieces", c.URL, object{"filename": "long.bin", "seed": seed, "bytes": size})
+	medium := c.read(t, c.key, "/api/v1/media/"+text(got["id"]))
+	sum := sha256.Sum256(bytes.Repeat([]byte{seed}, size))
+	if medium["filename"] != "long.bin" || medium["bytes"] != float64(size) || medium["sha256"] != hex.EncodeToString(sum[:]) {
+		t.Errorf("the medium is %v", medium)
 	}
 }
 

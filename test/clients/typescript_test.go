@@ -39,7 +39,7 @@ func pack(source, root, modules string) (folder string, out []byte, err error) {
 	script := `set -e
 mkdir -p tree/clients tree/internal/httpapi use/node_modules/sheaf-client
 cp -r "$SOURCE" tree/clients/typescript
-cp "$ROOT/internal/httpapi/openapi.yaml" tree/internal/httpapi/
+cp "$ROOT"/internal/httpapi/openapi.* tree/internal/httpapi/
 rm -rf tree/clients/typescript/node_modules tree/clients/typescript/dist
 ln -s "$MODULES" tree/clients/typescript/node_modules
 (cd tree/clients/typescript && npm pack --silent --pack-destination "$PWD/../..")

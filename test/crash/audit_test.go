@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -16,8 +17,9 @@ import (
 	"sheaf.dev/internal/sheaftest/proof"
 )
 
-// D200: over kills between the statements of changes of keys, webhooks and shares, every change that happened has its
-// audit line, and every line its change.
+// D200: over kills between the statements of changes of keys, webhooks, shares, releases, review settings, members, roles,
+// restrictions, invitations, the workspace's name, sessions and second factors, every change that happened has its audit line,
+// and every line its change.
 func TestKill_AuditLines(t *testing.T) {
 	for name, database := range map[string]func(*testing.T) string{
 		"SQLite":     func(*testing.T) string { return "" },
@@ -46,17 +48,20 @@ type auditFindings struct {
 	complaints            []string
 }
 
-// killAudited kills servers while clients change keys, webhooks and shares, and compares in the end what is there with the
-// audit log. With a fault the servers that are killed have it. At last a server lives on.
+// killAudited kills servers while clients and people change what D200 names, and compares in the end what is there with the
+// audit logs. With a fault the servers that are killed have it. At last a server lives on.
 func killAudited(t *testing.T, database string, kills int, fault plant.Control) *auditFindings {
 	t.Helper()
-	p := newProgram(t, database).prepare(t)
+	p := newProgram(t, database)
+	workspace := p.Ask(t, "workspace", "create", "--name", "Acme", "--plan", "business", "--owner-email", "ada@example.com")["id"].(string)
+	p.key = p.Ask(t, "key", "create", "--workspace", workspace, "--name", "all", "--scopes", "all")["key"].(string)
 	victim := p
 	if fault != plant.None {
 		victim = p.as(proctest.Planted(t, fault))
 	}
 	s := p.start(t, nil)
 	project := s.make(t, "/api/v1/projects", map[string]any{"name": "Shared"})
+	v := newPeople(t, p, s, workspace, project)
 	s.terminate(t)
 	for i := range kills + 1 {
 		point := failpoint.Statement
@@ -72,6 +77,7 @@ func killAudited(t *testing.T, database string, kills int, fault plant.Control) 
 		for range clients {
 			wg.Go(func() { changeRights(s, project) })
 		}
+		wg.Go(func() { v.change(s) })
 		wg.Wait()
 		s.Kill()
 	}
@@ -79,7 +85,7 @@ func killAudited(t *testing.T, database string, kills int, fault plant.Control) 
 	s = p.start(t, nil)
 	defer s.terminate(t)
 	f := &auditFindings{kills: kills}
-	f.compare(t, s)
+	v.compare(t, p, s, f, f.compare(t, s, project))
 	return f
 }
 
@@ -89,6 +95,7 @@ func changeRights(s *server, project string) {
 		path, change string // "": PATCH
 		body, patch  map[string]any
 	}{
+		{"/api/v1/projects/" + project + "/releases", "", map[string]any{"name": fmt.Sprint(rand.Uint64())}, map[string]any{"notes": "n"}},
 		{"/api/v1/shares", "", map[string]any{"resource_type": "project", "resource_id": project}, map[string]any{"password": "a secret word"}},
 		{"/api/webhooks/subscriptions", "/rotate-secret", map[string]any{"name": "n", "url": "https://example.com/", "events": []string{"document.created"}}, nil},
 		{"/api/v1/api-keys", "/rotate", map[string]any{"name": "n", "scopes": []string{"projects:read"}}, nil},
@@ -97,7 +104,7 @@ func changeRights(s *server, project string) {
 		if status, err := s.call(http.MethodPost, c.path, c.body, &made); err != nil || status != http.StatusCreated {
 			continue // killed, or the plan has no room
 		}
-		method, path := http.MethodPost, c.path+"/"+made.ID
+		method, path := http.MethodPost, strings.Replace(c.path, "/projects/"+project, "", 1)+"/"+made.ID
 		if c.change == "" {
 			method = http.MethodPatch
 		}
@@ -106,17 +113,16 @@ func changeRights(s *server, project string) {
 			_, _ = s.call(http.MethodDelete, path, nil, nil)
 		}
 	}
+	review := []any{nil, map[string]any{"approvals": 1}, map[string]any{"approvals": 2}}
+	_, _ = s.call(http.MethodPatch, "/api/v1/projects/"+project, map[string]any{"review": review[rand.IntN(len(review))]}, nil)
 }
 
-// compare reads the log and the records, and notes what does not fit.
-func (f *auditFindings) compare(t *testing.T, s *server) {
+// compare reads the log and the records, and notes what does not fit. It returns the log.
+func (f *auditFindings) compare(t *testing.T, s *server, project string) (log []auditLine) {
 	t.Helper()
-	type line struct {
-		ID, Action, Target string
-	}
 	lines := map[string][]string{} // actions by target
 	for after := ""; ; {
-		var page struct{ Data []line }
+		var page struct{ Data []auditLine }
 		path := "/api/v1/audit?limit=100"
 		if after != "" {
 			path += "&after=" + after
@@ -129,15 +135,17 @@ func (f *auditFindings) compare(t *testing.T, s *server) {
 		}
 		for _, l := range page.Data {
 			f.lines++
+			log = append(log, l)
 			lines[l.Target] = append(lines[l.Target], l.Action)
 			after = l.ID
 		}
 	}
 	there := map[string]bool{}
 	for path, c := range map[string]struct{ created, changed string }{
-		"/api/v1/shares":              {"share.created", "share.password_set"},
-		"/api/webhooks/subscriptions": {"webhook.created", ""},
-		"/api/v1/api-keys":            {"key.created", ""},
+		"/api/v1/shares":                            {"share.created", "share.password_set"},
+		"/api/webhooks/subscriptions":               {"webhook.created", ""},
+		"/api/v1/api-keys":                          {"key.created", ""},
+		"/api/v1/projects/" + project + "/releases": {"release.created", ""},
 	} {
 		for offset := 0; ; offset += 100 {
 			var page struct {
@@ -167,8 +175,12 @@ func (f *auditFindings) compare(t *testing.T, s *server) {
 	}
 	for _, target := range slices.Sorted(maps.Keys(lines)) {
 		got := lines[target]
-		made := slices.ContainsFunc(got, func(a string) bool { return a == "share.created" || a == "webhook.created" || a == "key.created" })
-		gone := slices.ContainsFunc(got, func(a string) bool { return a == "share.deleted" || a == "webhook.deleted" || a == "key.revoked" })
+		made := slices.ContainsFunc(got, func(a string) bool {
+			return slices.Contains([]string{"share.created", "webhook.created", "key.created", "release.created"}, a)
+		})
+		gone := slices.ContainsFunc(got, func(a string) bool {
+			return slices.Contains([]string{"share.deleted", "webhook.deleted", "key.revoked", "release.deleted"}, a)
+		})
 		if made && gone == there[target] {
 			f.complaints = append(f.complaints, fmt.Sprintf("%s is there: %v, and has the lines %q", target, there[target], got))
 		}
@@ -176,4 +188,5 @@ func (f *auditFindings) compare(t *testing.T, s *server) {
 			f.complaints = append(f.complaints, fmt.Sprintf("%s was never created, and has the lines %q", target, got))
 		}
 	}
+	return log
 }

@@ -90,7 +90,7 @@ func killRemoval(t *testing.T, p *program) {
 func wantNoBytes(t *testing.T, folder, word string) {
 	t.Helper()
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
 		content, err := os.ReadFile(path)

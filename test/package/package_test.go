@@ -179,6 +179,7 @@ func (v *view) has(t *testing.T) {
 		"/usr/share/doc/sheaf/README.md":               "644 root",
 		"/usr/share/doc/sheaf/docs/metrics.md":         "644 root",
 		"/usr/share/doc/sheaf/deploy/alerts.yml":       "644 root",
+		"/usr/share/doc/sheaf/deploy/grafana.json":     "644 root",
 	} {
 		if got := strings.TrimSpace(v.run("stat", "-c", "%a %U", path)); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)

@@ -20,6 +20,7 @@ class Server:
     def __init__(self, answers: list[Answer | None]) -> None:
         self.seen: list[tuple[str, str, dict[str, str], bytes]] = []
         self._waiting = iter(answers)
+        self.hold: threading.Event | None = None  # keeps an answer open until it is set
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
@@ -55,10 +56,14 @@ class Server:
                 if status not in (204, 304) and "Transfer-Encoding" not in headers:
                     self.send_header("Content-Length", str(len(text)))
                 self.end_headers()
-                if status not in (204, 304):
+                if status not in (204, 304) and self.command != "HEAD":
                     self.wfile.write(text)
+                if owner.hold:
+                    self.wfile.flush()
+                    owner.hold.wait()
+                    self.close_connection = True
 
-            do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = handle_any
+            do_GET = do_HEAD = do_POST = do_PATCH = do_PUT = do_DELETE = handle_any
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass

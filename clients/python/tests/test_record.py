@@ -66,6 +66,14 @@ class Records(Case):
         self.assertEqual([event["id"] for event in sheaf.events.all(limit=2)], ["a", "b", "c"])
         self.assertIn("after=b", server.seen[1][1])
 
+    def test_the_audit_log_goes_on_after_the_last(self) -> None:
+        sheaf, server = self.serve(page("a", "b", total=3), page("c", total=1), page("c", "b", total=3))
+        lines = sheaf.audit.all(action="key.created", user_id="u", limit=2)
+        self.assertEqual([line["id"] for line in lines], ["a", "b", "c"])
+        self.assertEqual(server.seen[1][1], "/api/v1/audit?action=key.created&user_id=u&after=b&limit=2")
+        backwards = sheaf.audit.all(order="desc", limit=2)
+        self.assertEqual(backwards.page().data[0]["id"], "c")
+
     def test_the_past_is_sent_page_by_page(self) -> None:
         later = "2026-11-16T12:00:00.000Z"
         sheaf, server = self.serve(

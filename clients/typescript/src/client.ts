@@ -3,9 +3,12 @@
 import createClient, { type Client, type FetchResponse, type MaybeOptionalInit } from "openapi-fetch";
 
 import type { SheafError } from "./errors.js";
+import type { Body, Options, Query, Requests, Result } from "./resource.js";
+import { Audit, Brandings, Deliveries, Documents, Events, Folders, Icons, Keys, Media, Projects, Proposals, Releases, Shares, Subscriptions } from "./resources.js";
 import { type Retrying, send, sleep } from "./retry.js";
 import type { Event, Medium, paths } from "./schema.js";
 import { follow, type StreamOptions } from "./stream.js";
+import { maxWhole, uploadPieces } from "./upload.js";
 
 /** What a client is made of. */
 export interface SheafOptions {
@@ -71,10 +74,25 @@ export function etag(record: object): string {
 }
 
 /**
- * A client with one key. Its methods take a path of the API and what openapi-fetch takes, and return the body of the
- * answer; a refusal is thrown as one of the classes of errors.ts, after what failed in passing was made again.
+ * A client with one key. Each noun is a member with methods that are named alike: all (every record, page after page), get,
+ * create, update, delete. get, post, put, patch, delete and all of the client itself take a path of the API and what
+ * openapi-fetch takes. A refusal is thrown as one of the classes of errors.ts, after what failed in passing was made again.
  */
 export class Sheaf {
+	readonly projects: Projects;
+	readonly folders: Folders;
+	readonly brandings: Brandings;
+	readonly documents: Documents;
+	readonly media: MediaFiles;
+	readonly shares: Shares;
+	readonly proposals: Proposals;
+	readonly releases: Releases;
+	readonly events: EventLog;
+	readonly audit: Audit;
+	readonly keys: Keys;
+	readonly subscriptions: Subscriptions;
+	readonly deliveries: Deliveries;
+	readonly icons: Icons;
 	/** openapi-fetch itself, with the same key, repetitions and errors; it returns the answer too. */
 	readonly api: Client<paths>;
 	readonly #how: Retrying;
@@ -103,6 +121,24 @@ export class Sheaf {
 			pathSerializer: (path, params) => path.replace(/\{(\w+)\}/g, (_, name: string) => segment(String(params[name]))),
 			querySerializer: { array: { style: "form", explode: false } },
 		});
+		const requests: Requests = {
+			call: (method, path, init) => this.#call(method, path, init),
+			list: (path, init) => this.#list(path, init),
+		};
+		this.projects = new Projects(requests);
+		this.folders = new Folders(requests);
+		this.brandings = new Brandings(requests);
+		this.documents = new Documents(requests);
+		this.media = new MediaFiles(requests, (content, about) => uploadPieces(this.#base, this.#headers, this.#how, content, about));
+		this.shares = new Shares(requests);
+		this.proposals = new Proposals(requests);
+		this.releases = new Releases(requests);
+		this.events = new EventLog(requests, (options) => this.#stream(options));
+		this.audit = new Audit(requests);
+		this.keys = new Keys(requests);
+		this.subscriptions = new Subscriptions(requests);
+		this.deliveries = new Deliveries(requests);
+		this.icons = new Icons(requests);
 	}
 
 	/** Reads. A text or a file needs parseAs: "text", "blob" or "stream". */
@@ -117,16 +153,20 @@ export class Sheaf {
 	delete: Call<"delete"> = (path, ...init) => this.#call("delete", path, init[0]);
 
 	/**
-	 * Returns every record of a list, page after page, each read when it is needed; limit is the size of a page. The log of
-	 * events goes on after the last event of each page, and so misses and repeats none; in other lists changes made
-	 * meanwhile may let it miss or repeat some.
+	 * Returns every record of a list, page after page, each read when it is needed; limit is the size of a page. The logs of
+	 * events and of audit lines go on after the last record of each page, and so miss and repeat none; in other lists
+	 * changes made meanwhile may let it miss or repeat some.
 	 */
-	async *all<P extends ListPath, I extends MaybeOptionalInit<paths[P], "get">>(path: P, ...init: Init<I>): AsyncGenerator<Listed<P>, void, void> {
-		const given: { params?: { query?: Record<string, unknown> } } = init[0] ?? {};
+	all<P extends ListPath, I extends MaybeOptionalInit<paths[P], "get">>(path: P, ...init: Init<I>): AsyncGenerator<Listed<P>, void, void> {
+		return this.#list(path, init[0]);
+	}
+
+	// biome-ignore lint/suspicious/noExplicitAny: the callers name the type of the records.
+	async *#list(path: string, given: { params?: { query?: Record<string, unknown> } } = {}): AsyncGenerator<any, void, void> {
 		const query: ListQuery = { limit: 100, offset: 0, ...given.params?.query };
-		const forward = path === "/api/v1/events" && query.order !== "desc";
+		const forward = (path === "/api/v1/events" || path === "/api/v1/audit") && query.order !== "desc";
 		while (true) {
-			const page: Page<Listed<P>> = await this.#call("get", path, { ...given, params: { ...given.params, query } });
+			const page: Page<unknown> = await this.#call("get", path, { ...given, params: { ...given.params, query } });
 			yield* page.data;
 			if (forward) {
 				const last: unknown = page.data.at(-1);
@@ -141,15 +181,7 @@ export class Sheaf {
 		}
 	}
 
-	/**
-	 * Returns events as they happen: those after an event, or since a time, or else from now on.
-	 *
-	 * If the connection breaks, it is reopened as often as needed, after the last event: none is missed, and none comes
-	 * twice. While the caller works on an event no more is read, and nothing is lost however long that takes. An event to go
-	 * on after that is no longer kept is NotFound: what lies between is lost, and the caller decides where to begin. It ends
-	 * with break, or by the signal.
-	 */
-	events(options: StreamOptions = {}): AsyncGenerator<Event, void, void> {
+	#stream(options: StreamOptions): AsyncGenerator<Event, void, void> {
 		return follow(
 			{
 				how: this.#how,
@@ -161,9 +193,20 @@ export class Sheaf {
 		);
 	}
 
-	/** Stores a file of at most 10 MB. Larger ones go by tus, for which there are clients. */
-	upload(content: Blob | ArrayBuffer | Uint8Array<ArrayBuffer>, about: { filename: string; document_id?: string }): Promise<Medium> {
-		return this.post("/api/v1/media", { params: { query: about }, body: content });
+	/** Returns who the key stands for: the call to test a connection with. */
+	me(): Promise<Result<"/api/v1/me", "get">> {
+		return this.get("/api/v1/me");
+	}
+
+	/** Returns what has every word: first what has all of them in its title, then the newest. */
+	search(q: string, query?: Omit<Query<"/api/v1/search", "get">, "q">): AsyncGenerator<Listed<"/api/v1/search">, void, void> {
+		return this.#list("/api/v1/search", { params: { query: { ...query, q } } });
+	}
+
+	/** Makes up to 100 changes, all of them or none. If one is refused, nothing is done, and the error's index says which. */
+	batch(operations: Body<"/api/v1/batch", "post">["operations"], options?: Options): Promise<Result<"/api/v1/batch", "post">> {
+		const header = options?.idempotencyKey === undefined ? {} : { "Idempotency-Key": options.idempotencyKey };
+		return this.#call("post", "/api/v1/batch", { params: { header }, body: { operations }, ...(options?.signal && { signal: options.signal }) });
 	}
 
 	/** Makes a request, and keeps the ETag of the record in its answer. The types of its callers say what that is. */
@@ -179,6 +222,52 @@ export class Sheaf {
 		const url = new URL(this.#base + path);
 		for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
 		return new Request(url, { headers: { ...this.#headers, ...headers }, signal, redirect: "manual" });
+	}
+}
+
+/** The operations on media, with uploads. */
+class MediaFiles extends Media {
+	readonly #pieces: (content: Blob, about: FileName) => Promise<string>;
+
+	constructor(requests: Requests, pieces: (content: Blob, about: FileName) => Promise<string>) {
+		super(requests);
+		this.#pieces = pieces;
+	}
+
+	/** Stores a file of whatever size the server takes. If it has more than 10 MB, it goes in several requests (tus 1.0). */
+	async upload(content: Blob | ArrayBuffer | Uint8Array<ArrayBuffer>, about: FileName): Promise<Medium> {
+		const size = content instanceof Blob ? content.size : content.byteLength;
+		if (size <= maxWhole) return this.call("post", "/api/v1/media", { params: { query: about }, body: content });
+		const id = await this.#pieces(content instanceof Blob ? content : new Blob([content]), about);
+		return this.get(id);
+	}
+}
+
+/** What a file is called, and the document that it belongs to. */
+interface FileName {
+	filename: string;
+	document_id?: string;
+}
+
+/** The operations on events, with the stream. */
+class EventLog extends Events {
+	readonly #follow: (options: StreamOptions) => AsyncGenerator<Event, void, void>;
+
+	constructor(requests: Requests, follow: (options: StreamOptions) => AsyncGenerator<Event, void, void>) {
+		super(requests);
+		this.#follow = follow;
+	}
+
+	/**
+	 * Returns events as they happen: those after an event, or since a time, or else from now on.
+	 *
+	 * If the connection breaks, it is reopened as often as needed, after the last event: none is missed, and none comes
+	 * twice. While the caller works on an event no more is read, and nothing is lost however long that takes. An event to go
+	 * on after that is no longer kept is NotFound: what lies between is lost, and the caller decides where to begin. It ends
+	 * with break, or by the signal.
+	 */
+	stream(options: StreamOptions = {}): AsyncGenerator<Event, void, void> {
+		return this.#follow(options);
 	}
 }
 

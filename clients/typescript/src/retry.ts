@@ -49,6 +49,12 @@ export async function send(request: Request, how: Retrying): Promise<Response> {
 	}
 }
 
+/** Makes the request once, and returns the error of an answer that is not 2xx. The caller finds out what it did. */
+export async function attempt(request: Request, how: Retrying): Promise<SheafError | undefined> {
+	const outcome = await once(request, how);
+	return outcome instanceof Response ? undefined : outcome;
+}
+
 /** Makes one attempt, and returns its answer or why there is none. What the caller aborted is thrown as it is. */
 async function once(request: Request, how: Retrying): Promise<Response | SheafError> {
 	const late = new AbortController();
@@ -67,7 +73,7 @@ async function once(request: Request, how: Retrying): Promise<Response | SheafEr
 
 /** Reads a record to its end, so that an answer that breaks off is one attempt too. Files are left to the caller. */
 async function whole(response: Response): Promise<Response> {
-	if (!response.headers.get("Content-Type")?.startsWith("application/json")) return response;
+	if (!response.body || !response.headers.get("Content-Type")?.startsWith("application/json")) return response;
 	return new Response(await response.text(), { status: response.status, headers: response.headers });
 }
 

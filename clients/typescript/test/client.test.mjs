@@ -49,6 +49,55 @@ function untilPause() {
 	return { signal: stop.signal, onRetry: (_, milliseconds) => { asked = milliseconds; stop.abort(); }, asked: () => asked };
 }
 
+describe("the methods of the nouns", () => {
+	it("send what the operation takes", async () => {
+		const { client, seen } = scripted([answer(201, project), answer(200, project), answer(200, project), answer(204), page(["1"], 1), answer(200, "text", { "Content-Type": "text/markdown" })]);
+		await client.projects.create({ name: "Handbook" }, { idempotencyKey: "mine" });
+		await client.projects.put("crm:7", { name: "Seven" });
+		await client.proposals.accept("p/1", { ifMatch: '"3"' });
+		await client.documents.purge("d1", { releases: true }, { ifMatch: '"4"' });
+		for await (const { id } of client.documents.versions("d1", { order: "asc" })) assert.equal(id, "1");
+		assert.equal(await client.documents.content("d1"), "text");
+		const asked = seen.map((request) => `${request.method} ${request.url.replace("https://sheaf.test", "")}`);
+		assert.deepEqual(asked, [
+			"POST /api/v1/projects",
+			"PUT /api/v1/projects?external_id=crm%3A7",
+			"POST /api/v1/proposals/p%2F1/accept",
+			"DELETE /api/v1/documents/d1/permanent?releases=true",
+			"GET /api/v1/documents/d1/versions?limit=100&offset=0&order=asc",
+			"GET /api/v1/documents/d1/content",
+		]);
+		assert.deepEqual([keys(seen)[0], seen[2].headers.get("If-Match"), seen[3].headers.get("If-Match")], ["mine", '"3"', '"4"']);
+	});
+});
+
+describe("a file of more than 10 MB", () => {
+	const made = () => answer(201, "", { Location: "/api/v1/uploads/u1" });
+	const at = (offset) => answer(200, "", { "Upload-Offset": String(offset) });
+	const file = new Blob([new Uint8Array(20 << 20)]);
+	const offsets = (seen) => seen.filter((request) => request.method === "PATCH").map((request) => Number(request.headers.get("Upload-Offset")) >> 20);
+	const about = { filename: "é.bin", document_id: "d1" };
+	it("goes piece by piece", async () => {
+		const { client, seen } = scripted([made, answer(204), answer(204), answer(204), answer(200, { id: "u1" })]);
+		assert.equal((await client.media.upload(file, about)).id, "u1");
+		assert.deepEqual(offsets(seen), [0, 8, 16]);
+		const names = Object.fromEntries(seen[0].headers.get("Upload-Metadata").split(",").map((pair) => pair.split(" ")));
+		assert.deepEqual([Buffer.from(names.filename, "base64").toString(), Buffer.from(names.document_id, "base64").toString()], ["é.bin", "d1"]);
+		assert.deepEqual([seen[0].headers.get("Upload-Length"), keys(seen)[0]], [String(file.size), null]);
+	});
+	it("goes on where the server is", async () => {
+		const { client, seen, pauses } = scripted([made, cut, at(4 << 20), answer(204), busy, at(12 << 20), answer(204), answer(200, { id: "u1" })]);
+		await client.media.upload(file, about);
+		assert.deepEqual(offsets(seen), [0, 4, 12, 12]);
+		assert.equal(pauses.length, 1); // after the piece that did not arrive
+	});
+	it("gives up", async () => {
+		const { client, seen } = scripted([made, busy, at(0), busy, at(0)], { retries: 1 });
+		await assert.rejects(client.media.upload(file, about), sheaf.Unavailable);
+		assert.equal(seen.length, 5);
+	});
+});
+
 describe("repetitions", () => {
 	it("repeat a POST with one key", async () => {
 		const { client, seen } = scripted([busy, cut, answer(201, project)]);
@@ -150,13 +199,15 @@ describe("records", () => {
 		assert.deepEqual(ids, ["1", "2", "3"]);
 		assert.equal(new URL(seen[1].url).search, "?limit=2&offset=2&sort=name");
 	});
-	it("of the log go on after the last", async () => {
-		const { client, seen } = scripted([page(["a", "b"], 3), page(["c"], 1)]);
-		const ids = [];
-		for await (const { id } of client.all("/api/v1/events")) ids.push(id);
-		assert.deepEqual(ids, ["a", "b", "c"]);
-		assert.equal(new URL(seen[1].url).searchParams.get("after"), "b");
-	});
+	for (const path of ["/api/v1/events", "/api/v1/audit"]) {
+		it(`of ${path} go on after the last`, async () => {
+			const { client, seen } = scripted([page(["a", "b"], 3), page(["c"], 1)]);
+			const ids = [];
+			for await (const { id } of client.all(path)) ids.push(id);
+			assert.deepEqual(ids, ["a", "b", "c"]);
+			assert.equal(new URL(seen[1].url).searchParams.get("after"), "b");
+		});
+	}
 	it("are found by lists of words", async () => {
 		const { client, seen } = scripted([page([], 0)]);
 		await client.get("/api/v1/search", { params: { query: { q: "two words", type: ["project", "document"] } } });
@@ -170,7 +221,7 @@ describe("records", () => {
 	it("say what a text and a file are", async () => {
 		const { client, seen } = scripted([answer(200, project), answer(201, project)]);
 		await client.put("/api/v1/documents/{id}/content", { params: { path: { id: "d1" } }, body: "# Hello" });
-		await client.upload(new Blob(["x"]), { filename: "a.txt" });
+		await client.media.upload(new Blob(["x"]), { filename: "a.txt" });
 		assert.deepEqual(seen.map(({ headers }) => headers.get("Content-Type")), ["text/markdown; charset=utf-8", "application/octet-stream"]);
 		assert.equal(await seen[0].text(), "# Hello");
 	});
@@ -196,29 +247,29 @@ describe("the stream", () => {
 	};
 	it("goes on after the last", async () => {
 		const { client, seen, pauses } = scripted([stream(": hello\n\n", event("1"), event("2").slice(0, -1)), busy, cut, stream(event("2"), event("3"))]);
-		assert.deepEqual(await take(client.events({ after: "0" }), 3), ["1", "2", "3"]);
+		assert.deepEqual(await take(client.events.stream({ after: "0" }), 3), ["1", "2", "3"]);
 		assert.deepEqual(seen.map(({ headers }) => headers.get("Last-Event-ID")), ["0", "1", "1", "1"]);
 		assert.equal(pauses.length, 3);
 	});
 	it("has a place to return to from now on", async () => {
 		const { client, seen } = scripted([page(["7"], 7), stream(event("8"))]);
-		assert.deepEqual(await take(client.events({ type: "project.created" }), 1), ["8"]);
+		assert.deepEqual(await take(client.events.stream({ type: "project.created" }), 1), ["8"]);
 		assert.equal(seen[1].headers.get("Last-Event-ID"), "7");
 		assert.equal(new URL(seen[1].url).search, "?type=project.created");
 	});
 	it("begins with whatever comes where the log is empty", async () => {
 		const { client, seen } = scripted([page([], 0), stream(event("1"))]);
-		assert.deepEqual(await take(client.events(), 1), ["1"]);
+		assert.deepEqual(await take(client.events.stream(), 1), ["1"]);
 		assert.ok(new URL(seen[1].url).searchParams.get("since").startsWith("1970"));
 	});
 	it("tells what is lost", async () => {
 		const { client } = scripted([refused(404, "NOT_FOUND")]);
-		await assert.rejects(take(client.events({ after: "0" }), 1), sheaf.NotFound);
+		await assert.rejects(take(client.events.stream({ after: "0" }), 1), sheaf.NotFound);
 	});
 	it("is none where some other program answers", async () => {
 		const { client } = scripted([answer(200, "<html>", { "Content-Type": "text/html" }), stream("data: 7\n\n")]);
-		await assert.rejects(take(client.events({ after: "0" }), 1), sheaf.NotSheaf);
-		await assert.rejects(take(client.events({ after: "0" }), 1), sheaf.NotSheaf);
+		await assert.rejects(take(client.events.stream({ after: "0" }), 1), sheaf.NotSheaf);
+		await assert.rejects(take(client.events.stream({ after: "0" }), 1), sheaf.NotSheaf);
 	});
 	const endless = (...parts) => new Response(new ReadableStream({ start: (to) => to.enqueue(new TextEncoder().encode(parts.join(""))) }), {
 		headers: { "Content-Type": "text/event-stream" },
@@ -227,7 +278,7 @@ describe("the stream", () => {
 		const stop = new AbortController();
 		const { client } = scripted([endless(": hello\n\n", event("1"))]);
 		await assert.rejects(async () => {
-			for await (const _ of client.events({ after: "0", signal: stop.signal })) setImmediate(() => stop.abort(new Error("enough")));
+			for await (const _ of client.events.stream({ after: "0", signal: stop.signal })) setImmediate(() => stop.abort(new Error("enough")));
 		}, /enough/);
 	});
 	it("is cut when it goes silent, and the log is read", async (t) => {
@@ -236,7 +287,7 @@ describe("the stream", () => {
 		t.mock.method(globalThis, "setTimeout", (act, ms) => (ms === 60_000 ? later(act, ms) : setImmediate(act)));
 		t.mock.method(globalThis, "clearTimeout", (timer) => (timer instanceof Immediate ? clearImmediate(timer) : never(timer)));
 		const { client, seen } = scripted([endless(), page(["1"], 1), stream(event("2"))]);
-		assert.deepEqual(await take(client.events({ after: "0" }), 2), ["1", "2"]);
+		assert.deepEqual(await take(client.events.stream({ after: "0" }), 2), ["1", "2"]);
 		assert.deepEqual(seen.map(({ url }) => new URL(url).pathname), ["/api/v1/events/stream", "/api/v1/events", "/api/v1/events/stream"]);
 		assert.equal(seen[2].headers.get("Last-Event-ID"), "1");
 	});

@@ -6,17 +6,17 @@ import { etag, Sheaf, SheafError, ValidationError, webhook } from "sheaf-client"
 
 const plays = {
 	async create(sheaf, { name, color, metadata }) {
-		const { id } = await sheaf.post("/api/v1/projects", { body: { name, color, metadata } });
+		const { id } = await sheaf.projects.create({ name, color, metadata });
 		return { id };
 	},
 	async page(sheaf, { project_id }) {
 		const ids = [];
-		for await (const document of sheaf.all("/api/v1/documents", { params: { query: { project_id } } })) ids.push(document.id);
+		for await (const document of sheaf.documents.all({ project_id })) ids.push(document.id);
 		return { ids };
 	},
 	async stream(sheaf, { after, count }) {
 		const ids = [];
-		for await (const event of sheaf.events({ after })) if (ids.push(event.id) === count) break;
+		for await (const event of sheaf.events.stream({ after })) if (ids.push(event.id) === count) break;
 		return { ids };
 	},
 	async verify(_, { trials }) {
@@ -27,39 +27,35 @@ const plays = {
 		return { verdicts };
 	},
 	async upload(sheaf, { content, filename }) {
-		const { id } = await sheaf.upload(Buffer.from(content, "base64"), { filename });
-		const back = await sheaf.get("/api/v1/media/{id}/content", { params: { path: { id } }, parseAs: "arrayBuffer" });
+		const { id } = await sheaf.media.upload(Buffer.from(content, "base64"), { filename });
+		const back = await (await sheaf.media.content(id)).arrayBuffer();
 		return { id, sha256: createHash("sha256").update(Buffer.from(back)).digest("hex") };
 	},
+	async pieces(sheaf, { seed, bytes, filename }) {
+		const { id } = await sheaf.media.upload(new Blob([Buffer.alloc(bytes, seed)]), { filename });
+		return { id };
+	},
 	async share(sheaf, { document_id }) {
-		const { url } = await sheaf.post("/api/v1/shares", { body: { resource_type: "document", resource_id: document_id } });
+		const { url } = await sheaf.shares.create({ resource_type: "document", resource_id: document_id });
 		return { url };
 	},
 	async refuse(sheaf, { server, id }) {
-		const create = () => sheaf.post("/api/v1/projects", { body: { name: "Wrong", color: "blue" } });
+		const create = () => sheaf.projects.create({ name: "Wrong", color: "blue" });
 		const field = await create().catch((error) => (error instanceof ValidationError ? error.field : ""));
-		return {
-			missing: await word(sheaf.get("/api/v1/projects/{id}", { params: { path: { id } } })),
-			invalid: await word(create()),
-			field,
-			key: await word(new Sheaf({ server, key: "shf_unknown" }).get("/api/v1/me")),
-		};
+		return { missing: await word(sheaf.projects.get(id)), invalid: await word(create()), field, key: await word(new Sheaf({ server, key: "shf_unknown" }).me()) };
 	},
 	async change(sheaf, { id }) {
-		const path = { id };
-		const read = etag(await sheaf.get("/api/v1/documents/{id}", { params: { path } }));
-		const update = (title) => sheaf.patch("/api/v1/documents/{id}", { params: { path, header: { "If-Match": read } }, body: { title } });
-		const { title } = await update("Second");
-		const second = await word(update("Third"));
-		await sheaf.put("/api/v1/documents/{id}/content", { params: { path }, body: "two\n" });
+		const ifMatch = etag(await sheaf.documents.get(id));
+		const { title } = await sheaf.documents.update(id, { title: "Second" }, { ifMatch });
+		const second = await word(sheaf.documents.update(id, { title: "Third" }, { ifMatch }));
+		await sheaf.documents.putContent(id, "two\n");
 		return { second, title };
 	},
 	async arrange(sheaf, { project_id }) {
-		const create = (title, parent_id) => sheaf.post("/api/v1/documents", { body: { title, project_id, parent_id } });
+		const create = (title, parent_id) => sheaf.documents.create({ title, project_id, parent_id });
 		const move = async ({ id }, body) => {
-			await sheaf.post("/api/v1/documents/{id}/move", { params: { path: { id } }, body });
-			const { data } = await sheaf.get("/api/v1/projects/{id}/tree", { params: { path: { id: project_id } } });
-			return data.map((entry) => `${entry.depth} ${entry.title}`);
+			await sheaf.documents.move(id, body);
+			return (await sheaf.projects.tree(project_id)).data.map((entry) => `${entry.depth} ${entry.title}`);
 		};
 		const top = await create("top", null);
 		const first = await create("first", top.id);

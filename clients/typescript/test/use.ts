@@ -15,6 +15,25 @@ export async function records(): Promise<string | null> {
 	return changed.description;
 }
 
+/** The same by the methods of the nouns. */
+export async function nouns(): Promise<string | null> {
+	const made: Project = await sheaf.projects.create({ name: "Handbook", color: null, metadata: { space: "ENG" } });
+	const { documents } = await sheaf.projects.get(made.id);
+	const changed: Document = await sheaf.documents.update(documents[0]?.id ?? "", { title: "Untitled" }, { ifMatch: etag(made) });
+	await sheaf.projects.put("crm:7", { name: "Seven" }, { idempotencyKey: "x" });
+	await sheaf.projects.delete(made.id);
+	for await (const version of sheaf.documents.versions(changed.id, { order: "asc" })) console.log(version.version);
+	for await (const hit of sheaf.search("words", { type: ["document"] })) console.log(hit.snippet);
+	for await (const line of sheaf.audit.all({ action: "key.created" }, { signal: AbortSignal.timeout(1) })) console.log(line.action);
+	const text: string = (await sheaf.documents.content(changed.id)) + (await sheaf.documents.diff(changed.id, 1, { to: 2 }));
+	const { results } = await sheaf.batch([{ action: "create", resource_type: "project", body: { name: text } }]);
+	// @ts-expect-error: accepting needs the ETag
+	await sheaf.proposals.accept("…");
+	// @ts-expect-error: a name is a text
+	await sheaf.folders.create({ name: 7, entity_type: "project" });
+	return results.length.toFixed() + (await sheaf.proposals.accept("…", { ifMatch: etag(made) })).state + (await sheaf.me()).plan;
+}
+
 export async function tree(): Promise<string> {
 	const path = { id: "…" };
 	const { data } = await sheaf.get("/api/v1/projects/{id}/tree", { params: { path } });
@@ -35,7 +54,7 @@ export async function lists(): Promise<number> {
 }
 
 export async function files(): Promise<number> {
-	const medium = await sheaf.upload(new Blob(["…"]), { filename: "a.txt" });
+	const medium = await sheaf.media.upload(new Blob(["…"]), { filename: "a.txt" });
 	const file: Blob = await sheaf.get("/api/v1/media/{id}/content", { params: { path: { id: medium.id } }, parseAs: "blob" });
 	const text: string = await sheaf.get("/api/v1/documents/{id}/content", { params: { path: { id: "…" } }, parseAs: "text" });
 	await sheaf.put("/api/v1/documents/{id}/content", { params: { path: { id: "…" } }, body: text });
@@ -45,7 +64,7 @@ export async function files(): Promise<number> {
 export async function events(): Promise<string> {
 	const wanted: EventType[] = ["project.created", "document.updated"];
 	const { subscription } = await sheaf.post("/api/webhooks/subscriptions", { body: { name: "Hook", url: "https://here.example.com", events: wanted } });
-	for await (const event of sheaf.events({ type: "project.created" })) return told(event) + (subscription.secret ?? "");
+	for await (const event of sheaf.events.stream({ type: "project.created" })) return told(event) + (subscription.secret ?? "");
 	return "";
 }
 

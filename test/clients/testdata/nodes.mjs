@@ -19,7 +19,7 @@ const context = {
 	continueOnFail: () => false,
 	getNodeParameter: (name, i, fallback) => task.parameters[name] ?? (typeof i === 'number' ? fallback : i),
 	helpers: {
-		async httpRequestWithAuthentication(_, { method, url, qs, body, headers }) {
+		async httpRequestWithAuthentication(_, { method, url, qs, body, headers, encoding }) {
 			const asked = new URL(url);
 			for (const [name, value] of Object.entries(qs ?? {})) asked.searchParams.set(name, value);
 			const response = await fetch(asked, {
@@ -27,6 +27,9 @@ const context = {
 				headers: { ...headers, Authorization: `Bearer ${task.key}`, ...(body ? { 'Content-Type': 'application/json' } : {}) },
 				body: body && JSON.stringify(body),
 			});
+			if (encoding === 'arraybuffer' && response.ok) {
+				return { statusCode: response.status, headers: Object.fromEntries(response.headers), body: Buffer.from(await response.arrayBuffer()) };
+			}
 			const text = await response.text();
 			out.push(`${method} ${response.status}`);
 			return { statusCode: response.status, headers: Object.fromEntries(response.headers), body: text && JSON.parse(text) };

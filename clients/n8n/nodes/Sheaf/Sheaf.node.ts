@@ -2,7 +2,7 @@ import type { IDataObject, IExecuteFunctions, INodeExecutionData, INodeType, INo
 import { NodeApiError, NodeConnectionTypes } from 'n8n-workflow';
 
 import { properties } from './properties';
-import { list, request } from './request';
+import { type Answer, list, request } from './request';
 import { type Operation, type Resource, resources, times } from './resources';
 import { instant } from './time';
 
@@ -60,30 +60,42 @@ const acts: Record<Operation, Act> = {
 	getAll: many,
 	find: many,
 	async update(context, i, { path }) {
-		return one(await request(context, 'PATCH', `${path}/${id(context, i)}`, { body: fields(context, i), itemIndex: i }));
+		return one(await request(context, 'PATCH', `${path}/${id(context, i)}`, { body: fields(context, i), headers: ifMatch(context, i), itemIndex: i }));
 	},
 	async delete(context, i, { path }) {
-		await request(context, 'DELETE', `${path}/${id(context, i)}`, { itemIndex: i });
+		await request(context, 'DELETE', `${path}/${id(context, i)}`, { headers: ifMatch(context, i), itemIndex: i });
 		return [{ json: { deleted: true } }];
 	},
 	async move(context, i, { path, name, place }) {
 		const to = () => (context.getNodeParameter('to', i) as string) || null;
 		const body = place ? fields(context, i) : name === 'folder' ? { parent_id: to() } : { folder_id: to() };
-		return one(await request(context, 'POST', `${path}/${id(context, i)}/move`, { body, itemIndex: i }));
+		return one(await request(context, 'POST', `${path}/${id(context, i)}/move`, { body, headers: ifMatch(context, i), itemIndex: i }));
 	},
 	async restore(context, i, { path }) {
 		return one(await request(context, 'POST', `${path}/${id(context, i)}/restore`, { itemIndex: i }));
 	},
 	async reject(context, i, { path }) {
 		const note = (context.getNodeParameter('note', i, '') as string) || null;
-		return one(await request(context, 'POST', `${path}/${id(context, i)}/reject`, { body: { note }, itemIndex: i }));
+		return one(await request(context, 'POST', `${path}/${id(context, i)}/reject`, { body: { note }, headers: ifMatch(context, i), itemIndex: i }));
 	},
 	async withdraw(context, i, { path }) {
-		return one(await request(context, 'POST', `${path}/${id(context, i)}/withdraw`, { itemIndex: i }));
+		return one(await request(context, 'POST', `${path}/${id(context, i)}/withdraw`, { headers: ifMatch(context, i), itemIndex: i }));
 	},
 	async tree(context, i, { path }) {
 		const { body } = await request(context, 'GET', `${path}/${id(context, i)}/tree`, { itemIndex: i });
 		return (body.data as IDataObject[]).map((json) => ({ json }));
+	},
+	versions: many,
+	async version(context, i, { path }) {
+		return one(await request(context, 'GET', version(context, i, path), { itemIndex: i }));
+	},
+	async compare(context, i, { path }) {
+		const to = (context.getNodeParameter('toVersion', i, 0) as number) || undefined;
+		const { content } = await request(context, 'GET', `${version(context, i, path)}/diff`, { query: to ? { to } : {}, binary: true, itemIndex: i });
+		return [{ json: { diff: content.toString() } }];
+	},
+	async restoreVersion(context, i, { path }) {
+		return one(await request(context, 'POST', `${version(context, i, path)}/restore`, { headers: ifMatch(context, i), itemIndex: i }));
 	},
 	async upload(context, i, { path }) {
 		const field = context.getNodeParameter('binaryField', i) as string;
@@ -108,12 +120,23 @@ const acts: Record<Operation, Act> = {
 
 async function many(context: IExecuteFunctions, i: number, { path }: Resource): Promise<INodeExecutionData[]> {
 	const query = timed(context, context.getNodeParameter('filters', i, {}) as IDataObject);
+	if (context.getNodeParameter('operation', i) === 'versions') path = `${path}/${id(context, i)}/versions`;
 	if (path.endsWith('/search')) query.q = context.getNodeParameter('q', i) as string;
 	const most = context.getNodeParameter('returnAll', i, false) ? Infinity : (context.getNodeParameter('limit', i, 50) as number);
 	return (await list(context, path, query, most, i)).map((json) => ({ json }));
 }
 
-const one = ({ body }: { body: IDataObject }): INodeExecutionData[] => [{ json: body }];
+/** One record, with the ETag that changes of it can name. */
+const one = ({ body, headers }: Pick<Answer, 'body' | 'headers'>): INodeExecutionData[] => [{ json: headers.etag ? { ...body, etag: headers.etag } : body }];
+
+/** The header for the ETag that was set. */
+function ifMatch(context: IExecuteFunctions, i: number): IDataObject {
+	const etag = context.getNodeParameter('etag', i, '') as string;
+	return etag ? { 'If-Match': etag } : {};
+}
+
+/** The path of a version. */
+const version = (context: IExecuteFunctions, i: number, path: string) => `${path}/${id(context, i)}/versions/${Math.trunc(Number(context.getNodeParameter('version', i)))}`;
 
 /** The id of an item, as one segment of a path. */
 function id(context: IExecuteFunctions, i: number): string {

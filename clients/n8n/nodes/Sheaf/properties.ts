@@ -19,6 +19,10 @@ const words: Record<Operation, (r: Resource) => { name: string; action: string; 
 	publish: (r) => ({ name: 'Publish', action: `Publish an ${r.name}`, description: 'Report what happened in another part of your system' }),
 	reject: (r) => ({ name: 'Reject', action: `Reject a ${r.name}`, description: 'End it without making its changes' }),
 	withdraw: (r) => ({ name: 'Withdraw', action: `Withdraw a ${r.name}`, description: 'End one that the same user has made' }),
+	versions: (r) => ({ name: 'Get Versions', action: `Get the versions of a ${r.name}`, description: 'List its versions, newest first' }),
+	version: (r) => ({ name: 'Get Version', action: `Get a version of a ${r.name}`, description: 'Get one version with its text' }),
+	compare: (r) => ({ name: 'Compare Versions', action: `Compare versions of a ${r.name}`, description: 'Get what changed in the text, as a unified diff' }),
+	restoreVersion: (r) => ({ name: 'Restore Version', action: `Restore a version of a ${r.name}`, description: 'Give it the title and text of an earlier version' }),
 	find: () => ({ name: 'Find', action: 'Find by words', description: 'Find projects, folders and documents by the words in them' }),
 };
 
@@ -50,13 +54,22 @@ function of(resource: string, r: Resource): INodeProperties[] {
 	};
 	if (!r.operations.includes('get')) operation.default = r.operations[0];
 	const out: INodeProperties[] = [operation];
-	const single = has('get', 'update', 'delete', 'move', 'restore', 'tree', 'download', 'reject', 'withdraw');
+	const single = has('get', 'update', 'delete', 'move', 'restore', 'tree', 'download', 'reject', 'withdraw', 'versions', 'version', 'compare', 'restoreVersion');
 	if (single.length > 0) out.push(text(`${capital(r.name)} ID`, 'id', when(...single)));
 	if (has('create').length > 0) out.push(...r.required.map((f) => ({ ...field(f), required: true, displayOptions: when('create') })));
 	if (r.place) {
 		out.push(...collection('Place', 'fields', r.place, when('move')));
 	} else if (has('move').length > 0) {
 		out.push({ ...text('To', 'to', when('move')), required: false, description: 'The ID of the folder; empty for the root level' });
+	}
+	if (has('version').length > 0) {
+		out.push(number('Version', 'version', when('version', 'compare', 'restoreVersion'), 'The number of the version'));
+		out.push(number('To Version', 'toVersion', when('compare'), 'The version to compare with; 0 for the present one'));
+	}
+	const conditional = has('update', 'delete', 'move', 'reject', 'withdraw', 'restoreVersion');
+	if (conditional.length > 0) {
+		const description = 'That of the record as it was read: if it has changed since, nothing is done. Empty: whatever it is now.';
+		out.push({ ...text('ETag', 'etag', when(...conditional)), required: false, description });
 	}
 	if (has('upload').length > 0) out.push({ ...text('Input Binary Field', 'binaryField', when('upload', 'download')), default: 'data' });
 	if (has('find').length > 0) out.push(text('Words', 'q', when('find')));
@@ -65,7 +78,7 @@ function of(resource: string, r: Resource): INodeProperties[] {
 	const fields = [...(r.operations.includes('update') ? r.required.filter((f) => !f.fixed) : [])];
 	out.push(...collection('Additional Fields', 'fields', r.optional, when(...has('create', 'upload'))));
 	out.push(...collection('Fields to Change', 'fields', [...fields, ...r.optional.filter((f) => !f.fixed)], when(...has('update'))));
-	out.push(...paging(when(...has('getAll', 'find'))));
+	out.push(...paging(when(...has('getAll', 'find', 'versions'))));
 	out.push(...collection('Filters', 'filters', r.filters, when(...has('getAll', 'find'))));
 	return out;
 }
@@ -74,6 +87,10 @@ type Shown = Required<Pick<INodeProperties, 'displayOptions'>>['displayOptions']
 
 function text(displayName: string, name: string, displayOptions: Shown): INodeProperties {
 	return { displayName, name, type: 'string', default: '', required: true, displayOptions };
+}
+
+function number(displayName: string, name: string, displayOptions: Shown, description: string): INodeProperties {
+	return { displayName, name, type: 'number', default: 0, typeOptions: { minValue: 0 }, displayOptions, description };
 }
 
 function field(f: Resource['optional'][number]): INodeProperties {

@@ -29,7 +29,7 @@ export interface Resource {
 	place?: Field[];
 }
 
-export type Operation = 'create' | 'get' | 'getAll' | 'update' | 'delete' | 'move' | 'restore' | 'tree' | 'upload' | 'download' | 'publish' | 'find' | 'reject' | 'withdraw';
+export type Operation = 'create' | 'get' | 'getAll' | 'update' | 'delete' | 'move' | 'restore' | 'tree' | 'upload' | 'download' | 'publish' | 'find' | 'reject' | 'withdraw' | 'versions' | 'version' | 'compare' | 'restoreVersion';
 
 const direction: Field = {
 	label: 'Order',
@@ -73,7 +73,7 @@ export const resources: Record<string, Resource> = {
 		name: 'document',
 		plural: 'documents',
 		path: '/api/v1/documents',
-		operations: [...records, 'move', 'restore'],
+		operations: [...records, 'move', 'restore', 'versions', 'version', 'compare', 'restoreVersion'],
 		required: [{ label: 'Title', name: 'title' }],
 		optional: [
 			{ label: 'Content', name: 'content', description: 'The text, which is Markdown' },

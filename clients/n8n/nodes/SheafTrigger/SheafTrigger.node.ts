@@ -28,9 +28,28 @@ const types = [
 	'project.created',
 	'project.deleted',
 	'project.updated',
+	'proposal.accepted',
+	'proposal.approved',
+	'proposal.commented',
+	'proposal.created',
+	'proposal.rejected',
+	'proposal.updated',
+	'proposal.withdrawn',
+	'release.created',
+	'release.deleted',
 	'share.created',
 	'share.deleted',
 	'share.updated',
+	'subscription.deactivated',
+	'subscription.failing',
+	'subscription.reactivated',
+];
+
+/** What limits the events, as the service names it. */
+const filters = [
+	{ label: 'Folder IDs', name: 'folder_ids', what: 'folders: what is in them and below them' },
+	{ label: 'Project IDs', name: 'project_ids', what: 'projects: what is in them' },
+	{ label: 'Resource IDs', name: 'resource_ids', what: 'documents or other records' },
 ];
 
 /**
@@ -61,6 +80,15 @@ export class SheafTrigger implements INodeType {
 				default: ['document.created'],
 				description: 'What starts the workflow. Deliveries may come twice: the ID of the event tells repetitions apart.',
 			},
+			{
+				displayName: 'Only These',
+				name: 'filter',
+				type: 'collection',
+				placeholder: 'Add Filter',
+				default: {},
+				description: 'Only what happens to one of these starts the workflow. Without any: everything.',
+				options: filters.map(({ label, name, what }) => ({ displayName: label, name, type: 'string' as const, default: '', description: `The IDs of ${what}, with commas between them` })),
+			},
 		],
 	};
 
@@ -85,7 +113,7 @@ export class SheafTrigger implements INodeType {
 			async create(this: IHookFunctions): Promise<boolean> {
 				const test = isTest(this);
 				const url = this.getNodeWebhookUrl('default');
-				const { body: made } = await request(this, 'POST', path, { body: { name: name(this), url, events: wanted(this) } });
+				const { body: made } = await request(this, 'POST', path, { body: { name: name(this), url, events: wanted(this), filter: filter(this) } });
 				const { id, secret } = made.subscription as IDataObject;
 				const kept = memory(this, test);
 				kept.subscriptionId = id;
@@ -124,6 +152,19 @@ export class SheafTrigger implements INodeType {
 
 const wanted = (context: IHookFunctions) => context.getNodeParameter('events') as string[];
 
+/** What limits the events; null: nothing. */
+function filter(context: IHookFunctions): IDataObject | null {
+	const given = context.getNodeParameter('filter', {}) as Record<string, string>;
+	const ids = Object.entries(given).map(([field, text]) => [field, text.split(',').map((id) => id.trim()).filter(Boolean)] as const);
+	const set = ids.filter(([, list]) => list.length > 0);
+	return set.length > 0 ? Object.fromEntries(set) : null;
+}
+
+/** A filter in one form, for comparing. */
+function sorted(found: IDataObject | null): string {
+	return filters.map(({ name: field }) => [...((found?.[field] as string[] | undefined) ?? [])].sort().join()).join(';');
+}
+
 /** The subscription's name, of at most 100 characters. */
 const name = (context: IHookFunctions) => `n8n: ${context.getWorkflow().name ?? context.getWorkflow().id}`.slice(0, 100);
 
@@ -160,6 +201,7 @@ async function resume(context: IHookFunctions, found: IDataObject): Promise<void
 	const url = context.getNodeWebhookUrl('default');
 	if (found.url !== url) change.url = url;
 	if ([...(found.events as string[])].sort().join() !== [...wanted(context)].sort().join()) change.events = wanted(context);
+	if (sorted(found.filter as IDataObject | null) !== sorted(filter(context))) change.filter = filter(context);
 	if (!found.active) change.active = true;
 	if (Object.keys(change).length > 0) await request(context, 'PATCH', `${path}/${found.id}`, { body: change });
 	if (found.active && !found.held_count) return;

@@ -1,5 +1,5 @@
-"""Talks to a Sheaf server: projects, folders, documents, media, shares, proposals, events, API keys and webhooks. It needs
-nothing but the standard library.
+"""Talks to a Sheaf server: projects, folders, documents, media, shares, proposals, events, the audit log, API keys and
+webhooks. It needs nothing but the standard library.
 
     from sheaf import Sheaf
 
@@ -21,6 +21,7 @@ from typing import Callable, cast
 from . import errors, types, webhook
 from ._call import Caller, Request, conditions, etag
 from ._page import Listing, Log, Page
+from .audit import Audit
 from .branding import Brandings
 from .delivery import Deliveries
 from .document import Documents
@@ -64,6 +65,7 @@ class Sheaf:
         self.proposals = Proposals(self._caller)
         self.releases = Releases(self._caller)
         self.events = Events(self._caller)
+        self.audit = Audit(self._caller)
         self.keys = Keys(self._caller)
         self.subscriptions = Subscriptions(self._caller)
         self.deliveries = Deliveries(self._caller)

@@ -91,7 +91,7 @@ class Caller:
             raise ValueError("the API key is empty")
         self.wire = Wire(server, tls)
         self.timeout = timeout
-        self._retries = retries
+        self.retries = retries
         self._on_retry = on_retry
         self._headers = {"Authorization": f"Bearer {key}", "User-Agent": user_agent}
 
@@ -119,10 +119,14 @@ class Caller:
                     return Answer({}, b"")
                 again, maybe = repeatable(request, error)
                 unknown = unknown or maybe
-                if not again or attempt >= self._retries:
+                if not again or attempt >= self.retries:
                     raise
                 self.pause(error, attempt)
             attempt += 1
+
+    def once(self, request: Request) -> Answer:
+        """Makes the request, and never again: the caller finds out what it did."""
+        return self._attempt(request, *self.prepare(request))
 
     def prepare(self, request: Request) -> tuple[dict[str, str], bytes | None]:
         """Encodes a request. A POST gets a random Idempotency-Key, so that every attempt of it is the same request."""

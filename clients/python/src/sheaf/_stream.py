@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from typing import Any, Iterator, Mapping, cast
 
 from ._call import Caller, Record, Request
@@ -33,6 +34,8 @@ class Follower:
     def __init__(self, caller: Caller, query: Mapping[str, Any], after: str) -> None:
         self._caller, self._query, self._after = caller, dict(query), after
         self._failed = 0  # connections in a row that brought nothing; the pauses grow with it
+        self._open: socket.socket | None = None
+        self.stopped = False
 
     def run(self) -> Iterator[Event]:
         """Reads the stream until the caller has had enough, or for an error that another connection would meet too."""
@@ -41,10 +44,21 @@ class Follower:
             try:
                 yield from self._follow()
             except (Unreachable, Refused) as error:
+                if self.stopped:
+                    return
                 if not _passing(error):
                     raise
                 self._caller.pause(error, self._failed)
                 self._failed += 1
+
+    def stop(self) -> None:
+        """Ends run, which another thread is in: at once if it waits for the server."""
+        self.stopped = True
+        if waiting := self._open:
+            try:
+                waiting.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # it has ended by itself
 
     def _anchor(self) -> None:
         """Turns "from now on" into a place in the log, to which a connection that breaks before the first event can return."""
@@ -59,6 +73,7 @@ class Follower:
     def _follow(self) -> Iterator[Event]:
         """Reads one connection until it ends."""
         connection, response = self._connect()
+        self._open = connection.sock
         try:
             for data in frames(response):
                 self._failed = 0  # it said more than its greeting
@@ -70,6 +85,7 @@ class Follower:
         except (OSError, http.client.HTTPException) as error:
             raise Unreachable(f"the stream broke off: {error}", sent=True) from error
         finally:
+            self._open = None
             connection.close()
         raise Unreachable("the server closed the stream", sent=True)
 

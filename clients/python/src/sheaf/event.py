@@ -42,7 +42,12 @@ class Events:
         twice. While the caller works on an event no more is read, and nothing is lost however long that takes. An event to go
         on after that is no longer kept is NotFound: what lies between is lost, and the caller decides where to begin.
         """
-        return Follower(self._caller, {"type": type, "resource_id": resource_id, "since": since}, after or "").run()
+        return self._follower(type=type, resource_id=resource_id, since=since, after=after).run()
+
+    def _follower(
+        self, *, type: EventType | None, resource_id: str | None, since: str | datetime | None, after: str | None
+    ) -> Follower:
+        return Follower(self._caller, {"type": type, "resource_id": resource_id, "since": since}, after or "")
 
     def get(self, id: str) -> Event:
         """Returns one event."""

@@ -1157,21 +1157,6 @@ class DocumentNamesItem(TypedDict):
     title: str
 
 
-class DocumentNamesItem(TypedDict):
-    id: str
-    title: str
-
-
-class DocumentNamesItem(TypedDict):
-    id: str
-    title: str
-
-
-class DocumentNamesItem(TypedDict):
-    id: str
-    title: str
-
-
 class ReleaseDiff(TypedDict):
     added: list[DocumentNamesItem]
     changed: list[DocumentNamesItem]

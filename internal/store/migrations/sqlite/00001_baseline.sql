@@ -336,8 +336,8 @@ CREATE TABLE api_keys (
   PRIMARY KEY (ws, id)
 );
 CREATE INDEX api_keys_restricted ON api_keys (ws, restriction) WHERE restriction <> 0; -- whether a restriction is live
-CREATE INDEX api_keys_by_maker ON api_keys (ws, made_by_key) WHERE made_by_key IS NOT NULL; -- if a key has leaked
-CREATE INDEX api_keys_by_rotator ON api_keys (ws, rotated_by_key) WHERE rotated_by_key IS NOT NULL; -- likewise
+CREATE INDEX api_keys_by_maker ON api_keys (made_by_key) WHERE made_by_key IS NOT NULL; -- if a key has leaked
+CREATE INDEX api_keys_by_rotator ON api_keys (rotated_by_key) WHERE rotated_by_key IS NOT NULL; -- likewise
 CREATE INDEX api_keys_by_id ON api_keys (id); -- an operator revokes a key by its id alone
 CREATE INDEX api_keys_by_creation ON api_keys (ws, created_at); -- the limit on keys created in an hour
 CREATE INDEX api_keys_live ON api_keys (ws, number) WHERE revoked_at IS NULL; -- the list
