@@ -390,7 +390,9 @@ func TestGrant_SeesNoMoreThanItsPerson(t *testing.T) {
 		token := v.join("bob@example.com", sheaf.Editor, nil)
 		bob := func() Caller { return caller(t, a, token) }
 		only := func(p ...sheaf.ProjectID) func(*NewGrant) {
-			return func(g *NewGrant) { g.Scopes, g.RestrictTo = sheaf.Scopes{sheaf.ProjectsRead, sheaf.ProjectsWrite}, &RestrictTo{Projects: p} }
+			return func(g *NewGrant) {
+				g.Scopes, g.RestrictTo = sheaf.Scopes{sheaf.ProjectsRead, sheaf.ProjectsWrite}, &RestrictTo{Projects: p}
+			}
 		}
 		everything, chosen, hidden := x.connect(bob(), nil), x.connect(bob(), only(v.filed, v.hidden)), x.connect(bob(), only(v.hidden))
 		sees := func(what, access, want string) {

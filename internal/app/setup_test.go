@@ -49,7 +49,7 @@ func newNode(t *testing.T, st *store.Store, now *time.Time) *App {
 	}
 	return New(Config{Store: st, Now: func() time.Time { return *now }, Random: rand.Reader, Webhooks: Webhooks{Box: box, Guard: guard.New(nil)},
 		Connecting: &Connecting{Issuer: "https://docs.example.com", Resource: "https://docs.example.com/mcp"},
-		Address: "https://docs.example.com", PasswordCost: PasswordCost{Passes: 1, Memory: 64, Threads: 1}})
+		Address:    "https://docs.example.com", PasswordCost: PasswordCost{Passes: 1, Memory: 64, Threads: 1}})
 }
 
 func TestFirstRun_OfManyNodesOneMakesIt(t *testing.T) {
