@@ -92,12 +92,23 @@ func (v *people) signIn(s *server, c *http.Client, email string) {
 	browse(c, s.URL+"/sign-in", url.Values{"email": {email}, "password": {peoplesPassword}})
 }
 
+var basis = regexp.MustCompile(`name="(was-[\w-]+)" value="([^"]*)"`)
+
+// save sends a form with the values that the page was made with: without them the form is refused.
+func save(c *http.Client, page, address string, form url.Values) {
+	for _, was := range basis.FindAllStringSubmatch(browse(c, page, nil), -1) {
+		form.Set(was[1], html.UnescapeString(was[2]))
+	}
+	browse(c, address, form)
+}
+
 // change makes one change of each kind, in any order, until the server dies.
 func (v *people) change(s *server) {
 	at := s.URL + "/w/" + v.workspace
 	steps := []func(){
 		func() {
-			browse(v.ada, at+"/members/"+v.bob+"/role", url.Values{"role": {[]string{"editor", "member"}[rand.IntN(2)]}})
+			page := at + "/members/" + v.bob + "/role"
+			save(v.ada, page, page, url.Values{"role": {[]string{"editor", "member"}[rand.IntN(2)]}})
 		},
 		func() {
 			form := url.Values{"reach": {"all"}}
@@ -106,7 +117,9 @@ func (v *people) change(s *server) {
 			}
 			browse(v.ada, at+"/members/"+v.bob+"/access", form)
 		},
-		func() { browse(v.ada, at+"/settings/name", url.Values{"name": {fmt.Sprintf("Docs %d", rand.Int32())}}) },
+		func() {
+			save(v.ada, at+"/settings", at+"/settings/name", url.Values{"name": {fmt.Sprintf("Docs %d", rand.Int32())}})
+		},
 		func() {
 			page := browse(v.ada, at+"/members/invite", url.Values{"email": {fmt.Sprintf("guest%d@example.com", rand.IntN(5))}, "role": {"member"}})
 			if page != "" && rand.IntN(2) == 0 {
