@@ -79,7 +79,7 @@ var allows = map[sheaf.Scope]string{
 	sheaf.MediaRead:        "see and download media",
 	sheaf.MediaWrite:       "upload, change and delete media",
 	sheaf.SharesRead:       "see shares, with their addresses, which anyone can open",
-	sheaf.SharesWrite:      "publish documents, projects and folders that the key can read, and stop publishing them",
+	sheaf.SharesWrite:      "publish documents, projects and folders that it can read, and stop publishing them",
 	sheaf.ProposalsRead:    "see proposals",
 	sheaf.ProposalsWrite:   "make proposals, and change or withdraw its own",
 	sheaf.ProposalsApprove: "approve, accept and reject proposals",
