@@ -10,8 +10,8 @@ test:
 race:
 	SHEAF_TEST_ENGINES=all ./scripts/test ./...
 
-# What drives real clients: the recipes and the nodes in an n8n, the generators of clients, the official client of MCP and its
-# inspector. The first time npm installs n8n, 2.3 GB,
+# What drives real clients: the recipes and the nodes in an n8n, the generators of clients, the official client of MCP, its
+# inspector and mcp-remote, with keys and with OAuth. The first time npm installs n8n, 2.3 GB,
 # into the user's cache folder: ten minutes or so.
 clients:
 	CGO_ENABLED=0 SHEAF_TEST_REQUIRE=1 go test -count=1 -timeout=60m -tags clients -run TestN8N -v ./test/recipes
