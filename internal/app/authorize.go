@@ -145,6 +145,16 @@ func errPart(to *sheaf.Restriction) error {
 	return sheaf.Forbiddenf("you see only %s, and this needs access to the whole workspace: ask an owner to do it, or to lift your restriction", to.Phrase())
 }
 
+// person requires a signed-in person whose role has the scope.
+func person(s sheaf.Scope) need {
+	return func(c Caller) error {
+		if err := member(c); err != nil {
+			return err
+		}
+		return c.Authorize(s)
+	}
+}
+
 // owner requires an owner of the workspace.
 func owner(c Caller) error { return c.AuthorizeOwner() }
 
@@ -244,6 +254,9 @@ func (w *work) authorizeStored(needs need) error {
 		return err
 	}
 	if err != nil || !k.Live(w.now) || !k.Takes(c.Key.Rotation, w.now) {
+		if c.Key.IsGrant() {
+			return errNoToken
+		}
 		return errNoKey
 	}
 	if !k.RestrictedTo.Is(c.Key.RestrictedTo) || k.Within != c.Key.Within {
@@ -285,8 +298,8 @@ func (a *App) writeUnasked(ctx context.Context, act func(tx *store.Tx) error) er
 }
 
 // conclude ends, in one transaction that locks the workspace, work that an authorized transaction
-// began, possibly in a process that is gone. It must not decide anything that a caller could decide
-// otherwise.
+// began, possibly in a process that is gone: the bytes of a medium, the tokens for a consent. It must not
+// decide anything that a caller could decide otherwise.
 func conclude[T any](ctx context.Context, a *App, ws sheaf.WorkspaceID, act func(w *work) (T, error)) (out T, err error) {
 	err = a.store.WriteIn(ctx, ws, store.Everything, func(tx *store.Tx) (err error) {
 		out, err = perform(tx, a, Caller{Workspace: ws}, nil, act)

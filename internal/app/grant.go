@@ -54,8 +54,8 @@ func (g NewGrant) check() error {
 // Connect stores the consent of a person to an app, and returns the code that the app redeems. Only people connect apps,
 // and grant scopes that they have themselves (Forbidden). It returns Conflict for too many apps.
 func (a *App) Connect(ctx context.Context, c Caller, in NewGrant) (code string, err error) {
-	fault := firstError(in.check(), NewKey{Scopes: in.Scopes}.checkGrant(c))
-	return write(ctx, a, c, member, fault, func(w *work) (string, error) {
+	fault := firstError(in.check(), scope(in.Scopes...)(c))
+	return write(ctx, a, c, person(sheaf.ProjectsRead), fault, func(w *work) (string, error) {
 		if err := firstError(w.ws.Plan.AllowAPI(), NewKey{ExpiresAt: in.ExpiresAt}.checkExpiry(w.now)); err != nil {
 			return "", err
 		}
@@ -121,9 +121,10 @@ type Tokens struct {
 
 // Redemption is the request of an app for its first tokens.
 type Redemption struct {
-	Code, Client, Redirect, Verifier string
-	Resource                         string // empty: that of the server
-	Origin                           Origin
+	Code, Client, Verifier string
+	Redirect               string // may be empty: the verifier binds the code to the app
+	Resource               string // empty: that of the server
+	Origin                 Origin
 }
 
 // errGrant is the answer for everything that does not, or no longer, get tokens. It reveals nothing.
@@ -140,12 +141,15 @@ func (a *App) RedeemCode(ctx context.Context, in Redemption) (Tokens, error) {
 		return Tokens{}, err
 	}
 	g := at.grant
-	if !g.Redeemed() && (g.Client != in.Client || g.Redirect != in.Redirect || !verifies(in.Verifier, g.Challenge)) {
+	if !g.Redeemed() && (g.Client != in.Client || in.Redirect != "" && in.Redirect != g.Redirect || !verifies(in.Verifier, g.Challenge)) {
 		return Tokens{}, errGrant
 	}
 	return a.asGrant(ctx, at, in.Origin, func(w *work, g sheaf.Grant) (Tokens, string, error) {
 		if g.Redeemed() {
 			return Tokens{}, "code_reused", nil
+		}
+		if err := w.mayIssue(g); err != nil {
+			return Tokens{}, "", err
 		}
 		t, err := w.issue(g)
 		return t, "", err
@@ -190,14 +194,18 @@ func (a *App) RenewTokens(ctx context.Context, in Renewal) (Tokens, error) {
 		}
 	}
 	return a.asGrant(ctx, at, in.Origin, func(w *work, g sheaf.Grant) (Tokens, string, error) {
-		switch {
-		case sent.Rotation == g.Rotation:
-			t, err := w.issue(g)
-			return t, "", err
-		case sent.Rotation == g.Rotation-1 && w.now.Before(g.RenewedAt.Add(sheaf.RefreshGrace)):
+		repeated := sent.Rotation == g.Rotation-1 && w.now.Before(g.RenewedAt.Add(sheaf.RefreshGrace))
+		if sent.Rotation != g.Rotation && !repeated {
+			return Tokens{}, "refresh_token_reused", nil
+		}
+		if err := w.mayIssue(g); err != nil {
+			return Tokens{}, "", err
+		}
+		if repeated {
 			return w.tokens(g), "", nil
 		}
-		return Tokens{}, "refresh_token_reused", nil
+		t, err := w.issue(g)
+		return t, "", err
 	})
 }
 
@@ -279,45 +287,45 @@ func (a *App) findGrant(ctx context.Context, find func(*store.Reader) (sheaf.Wor
 }
 
 // asGrant runs act in one transaction on a live grant, as it is now. If act returns a reason, the grant is ended and asGrant
-// returns errGrant.
-func (a *App) asGrant(ctx context.Context, at grantAt, origin Origin, act func(*work, sheaf.Grant) (Tokens, string, error)) (Tokens, error) {
-	for {
-		t, err := a.tryAsGrant(ctx, at, origin, act)
-		switch kind := sheaf.KindOf(err); {
-		case err == nil || kind != sheaf.Unauthorized && kind != sheaf.Forbidden && kind != sheaf.NotFound:
-			return t, err
-		}
-		// The grant is not as it was read: it has ended, or other tokens or another restriction were stored meanwhile.
-		now, err := a.findGrant(ctx, func(r *store.Reader) (sheaf.WorkspaceID, sheaf.Grant, error) { return r.GrantByID(at.grant.ID) })
-		if err != nil {
-			return Tokens{}, err
-		}
-		if now.grant.Rotation == at.grant.Rotation && now.grant.Within == at.grant.Within && now.grant.RestrictedTo.Is(at.grant.RestrictedTo) {
-			return Tokens{}, errGrant
-		}
-		at = now
-	}
-}
-
-func (a *App) tryAsGrant(ctx context.Context, at grantAt, origin Origin, act func(*work, sheaf.Grant) (Tokens, string, error)) (t Tokens, err error) {
-	c := Caller{Workspace: at.ws, User: at.grant.UserID, Key: at.grant.Key, Origin: origin, deletes: true}
-	ended, err := write(ctx, a, c, aKey, nil, func(w *work) (reason string, err error) {
+// returns errGrant. The consent of the person is what authorizes it.
+func (a *App) asGrant(ctx context.Context, at grantAt, origin Origin, act func(*work, sheaf.Grant) (Tokens, string, error)) (t Tokens, err error) {
+	ended, err := conclude(ctx, a, at.ws, func(w *work) (reason string, err error) {
+		w.caller.User, w.caller.Key, w.caller.Origin = at.grant.UserID, at.grant.Key, origin // for the audit log
 		g, err := w.Grant(w.ws.ID, at.grant.ID)
-		if err != nil {
-			return "", err
+		if err == nil && !g.Live(w.now) {
+			err = errGrant
 		}
-		if t, reason, err = act(w, g); err != nil || reason == "" {
+		if err == nil {
+			t, reason, err = act(w, g)
+		}
+		if err != nil || reason == "" {
 			return "", err
 		}
 		return reason, w.endGrant(g, reason)
 	})
-	if err == nil && ended != "" {
-		err = errGrant
-	}
-	if err != nil {
+	switch kind := sheaf.KindOf(err); {
+	case err == nil && ended != "", kind == sheaf.NotFound, kind == sheaf.Forbidden, kind == sheaf.Unauthorized:
+		return Tokens{}, errGrant
+	case err != nil:
 		return Tokens{}, err
 	}
 	return t, nil
+}
+
+// mayIssue returns why a live grant gets no tokens now: because of the plan, of its person's role, or of what it is limited
+// to.
+func (w *work) mayIssue(g sheaf.Grant) error {
+	if err := w.ws.Plan.AllowAPI(); err != nil {
+		return err
+	}
+	role, within, err := w.Rights(w.ws.ID, g.UserID)
+	if err != nil {
+		return err
+	}
+	if err := scope(g.Scopes...)(Caller{Role: role, Within: within}); err != nil || g.Within == 0 {
+		return err
+	}
+	return checkWithin(&w.Reader, w.ws.ID, g.Key)
 }
 
 // issue gives the grant its next tokens. The previous access token works until its end.
@@ -394,7 +402,7 @@ func (a *App) OwnGrants(ctx context.Context, s Session) ([]GrantOf, error) {
 // any other, and for one that has ended.
 func (a *App) EndGrant(ctx context.Context, c Caller, id sheaf.KeyID) error {
 	c.deletes = true
-	return do(ctx, a, c, member, nil, func(w *work) error {
+	return do(ctx, a, c, person(sheaf.ProjectsRead), nil, func(w *work) error {
 		g, err := w.Grant(w.ws.ID, id)
 		if err != nil {
 			return err
@@ -473,7 +481,7 @@ func checkWithin(r *store.Reader, ws sheaf.WorkspaceID, k sheaf.Key) error {
 	_, within, err := r.Rights(ws, k.UserID)
 	switch {
 	case sheaf.KindOf(err) == sheaf.NotFound:
-		return errNoKey
+		return errNoToken
 	case err != nil || within == nil:
 		return err
 	}

@@ -74,6 +74,9 @@ func (x connectingApp) renew(token string) (Tokens, error) {
 // caller returns the app as a caller.
 func (x connectingApp) caller(access string) (Caller, error) {
 	c, err := x.a.Authenticate(x.t.Context(), access)
+	if err == nil {
+		err = x.a.CheckWithin(x.t.Context(), c)
+	}
 	return Caller{Workspace: c.Workspace, User: c.Key.UserID, Key: c.Key, Plan: c.Plan, Origin: testOrigin{}}, err
 }
 
@@ -377,6 +380,19 @@ func TestGrant_Ends(t *testing.T) {
 		v.must(err)
 		_, err = x.renew(reading.Refresh)
 		wantOAuth(t, "a renewal on the free plan", err, "invalid_grant")
+		v.must(a.EndToken(t.Context(), reading.Refresh, x.client.ID, testOrigin{}))
+		_, err = a.Operator().SetPlan(t.Context(), v.owner.Workspace, sheaf.Pro)
+		v.must(err)
+		x.ended("after the app ended it on the free plan", reading.Access)
+
+		reading = x.connect(carl, nil)
+		k := x.acts(reading.Access).Key.ID
+		wantKind(t, "rotating a grant by a command", second(a.Operator().RotateKey(t.Context(), k, 0)), sheaf.NotFound)
+		v.must(second(a.RevokeWithMade(t.Context(), v.owner, k)))
+		x.ended("after it was revoked with what it made", reading.Access)
+		reading = x.connect(carl, nil)
+		v.must(second(a.Operator().RevokeKey(t.Context(), x.acts(reading.Access).Key.ID)))
+		x.ended("after the operator revoked it", reading.Access)
 	})
 }
 
@@ -509,6 +525,7 @@ func TestApps_Descriptions(t *testing.T) {
 		"cursor://anysphere.cursor-retrieval/oauth": true, "com.example.app:/cb": true,
 		"http://app.example/cb": false, "http://127.0.0.1.example/cb": false, "https://": false, "https://u@app.example/": false, "https://app.example/#x": false,
 		"javascript:alert(1)": false, "data:text/html,x": false, "file:///etc/passwd": false, "JavaScript:alert(1)": false, "/cb": false, "": false,
+		"https://%D1%81laude.ai/cb": false, "https://сlaude.ai/cb": false, "https://claude.ai%E2%88%95x.evil.example/": false,
 		"https://app.example/a b": false, "https://app.example/\nx": false, "blob:https://app.example/": false,
 	} {
 		c := sheaf.OAuthClient{Name: "x", Redirects: []string{redirect}}
@@ -550,6 +567,7 @@ func TestApps_Documents(t *testing.T) {
 		for what, bad := range map[string]string{
 			"unreachable": "", "no JSON": "<html>", "of another app": strings.Replace(good, "client.json", "other.json", 1), "without addresses": `{"client_id": "` + id + `", "client_name": "x"}`,
 			"with a secret": strings.Replace(good, `"x": 1`, `"token_endpoint_auth_method": "client_secret_basic"`, 1), "without a name": strings.Replace(good, "Helper", "", 1),
+			"with a hidden character": strings.Replace(good, "Helper", "Hel\\u202eper", 1), "with a NUL": strings.Replace(good, "Helper", "Hel\\u0000per", 1),
 			"with another grant": strings.Replace(good, "authorization_code", "implicit", 1), "with an unsafe address": strings.Replace(good, "http://127.0.0.1/cb", "javascript:x", 1),
 		} {
 			text = bad
@@ -558,7 +576,7 @@ func TestApps_Documents(t *testing.T) {
 		}
 		text, asked = good, ""
 		for _, id := range []string{"https://127.0.0.1/c", "https://localhost/c", "https://169.254.169.254/latest", "https://[::1]/c", "https://app.example", "https://app.example/",
-			"https://app.example/a/../c", "https://app.example/%2e%2e/c", "https://u:p@app.example/c", "https://app.example/c#x", "https://app.example:22/c",
+			"https://app.example/a/../c", "https://app.example/%2e%2e/c", "https://u:p@app.example/c", "https://app.example/c#x", "https://app.example:22/c", "https://аpp.example/c",
 			"https://app.example/" + strings.Repeat("c", 600), "0190b0a0-0000-7000-8000-00000000dead", "", "http://app.example/c"} {
 			_, err := a.ConnectingApp(t.Context(), s, id)
 			wantOAuth(t, fmt.Sprintf("the id %.40q", id), err, "invalid_client")

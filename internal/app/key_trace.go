@@ -125,6 +125,16 @@ func (a *App) RevokeWithMade(ctx context.Context, c Caller, id sheaf.KeyID) (Rev
 // end revokes the keys and deletes the webhooks.
 func (w *work) end(made sheaf.Made) error {
 	for _, k := range made.Keys {
+		if k.IsGrant() {
+			g, err := w.Grant(w.ws.ID, k.ID)
+			if err == nil {
+				err = w.endGrant(g, "")
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		w.audit(sheaf.ActionKeyRevoked, string(k.ID), keyFacts(k), nil)
 		if err := w.RevokeKey(w.ws.ID, k.ID, w.now); err != nil {
 			return err

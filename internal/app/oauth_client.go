@@ -35,8 +35,10 @@ const (
 	// An address registers at most registrations in registrationsWithin.
 	registrations       = 20
 	registrationsWithin = time.Hour
-	// mostRegistered bounds the registered apps of the whole server.
+	// mostRegistered bounds the registered apps of the whole server. If there are as many, those that nobody connected within
+	// unusedSoon give way.
 	mostRegistered = 10_000
+	unusedSoon     = 10 * time.Minute
 )
 
 // documentTurns bounds the documents of apps that are read at once. A document can take seconds.
@@ -71,8 +73,17 @@ func (a *App) RegisterApp(ctx context.Context, in sheaf.OAuthClient, address str
 		if n := len(made); n >= registrations {
 			return tooManyApps(made[n-registrations].Sub(since))
 		}
-		if n, err := tx.CountOAuthClients(mostRegistered); err != nil || n >= mostRegistered {
-			return firstError(err, tooManyApps(time.Hour))
+		n, err := tx.CountOAuthClients(mostRegistered)
+		if err == nil && n >= mostRegistered { // make room: a person agrees within minutes, or not at all
+			var gone int64
+			gone, err = tx.DeleteUnusedOAuthClients(in.CreatedAt.Add(-unusedSoon), 200)
+			n -= gone
+		}
+		if err != nil {
+			return err
+		}
+		if n >= mostRegistered {
+			return tooManyApps(time.Hour)
 		}
 		return tx.InsertOAuthClient(in, address)
 	})
@@ -152,6 +163,8 @@ func checkDocumentAddress(id string) string {
 	switch {
 	case err != nil || len(id) > maxClientID || u.Host == "" || u.User != nil || u.Fragment != "" || strings.Contains(id, "#"):
 		return "its address is malformed"
+	case strings.ContainsFunc(u.Host, func(r rune) bool { return r > '~' }):
+		return "its address has a host with other characters than ASCII: use the xn-- form"
 	case u.Path == "" || u.Path == "/":
 		return "its address has no path"
 	case slices.ContainsFunc(strings.Split(u.EscapedPath(), "/"), func(s string) bool {

@@ -99,7 +99,11 @@ func (o Operator) RevokeKey(ctx context.Context, id sheaf.KeyID) (key sheaf.Key,
 		if err := tx.RevokeKey(ws, id, now); err != nil {
 			return err
 		}
-		return o.app.auditIn(tx, ws, anOperator, sheaf.ActionKeyRevoked, string(id), keyFacts(k), nil)
+		action := sheaf.ActionKeyRevoked
+		if k.IsGrant() {
+			action = sheaf.ActionAppDisconnected
+		}
+		return o.app.auditIn(tx, ws, anOperator, action, string(id), keyFacts(k), nil)
 	})
 	return key, err
 }
@@ -111,6 +115,9 @@ func (o Operator) RotateKey(ctx context.Context, id sheaf.KeyID, grace time.Dura
 		return key, sheaf.Invalidf("the grace must be 0 to %d hours, in whole seconds", sheaf.MaxKeyGrace/time.Hour)
 	}
 	err = o.onKey(ctx, id, func(tx *store.Tx, ws sheaf.WorkspaceID, k sheaf.Key, now time.Time) (err error) {
+		if k.IsGrant() {
+			return sheaf.Missing("key")
+		}
 		if key, err = o.app.rotateKey(tx, ws, k, sheaf.NoKey, grace, now); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ var asking = []string{"read", "write", "writeWhole", "cascade"}
 // following are the ways to the store that end what a way that asked has begun. They are in few
 // functions, which do nothing else.
 var following = []exemption{
-	{"conclude", "the bytes of a medium were written or removed between two transactions"},
+	{"conclude", "the bytes of a medium were written or removed between two transactions, and the app of a consent asks for its tokens"},
 }
 
 // unasked are the ways to the store that do not ask the gate, because their users have no Caller.

@@ -17,7 +17,7 @@ import (
 // An app sends a person here, who decides what the app may do:
 //
 //	GET  /oauth/authorize ──▶ signed in? ──▶ which workspace? ──▶ GET /w/{workspace}/connect: the consent page
-//	POST /w/{workspace}/connect ──▶ back to the app, with a code, or with access_denied
+//	POST /w/{workspace}/connect ──▶ a page that leads back to the app, with a code, or with access_denied
 //
 // The person is always asked, also by an app that was connected before. Until the app and its redirect address are known to
 // belong together, nothing leads to that address: errors are shown here. The way back is a page with a link, and not a
@@ -43,7 +43,7 @@ func (r connectRequest) OnDevice() bool { return sheaf.OnDevice(r.Redirect) }
 // nobody vouches for its name.
 func (r connectRequest) Publisher() string {
 	if u, err := url.Parse(r.App.ID); err == nil && sheaf.Documented(r.App.ID) {
-		return u.Host
+		return strings.ToLower(u.Host)
 	}
 	return ""
 }
@@ -81,15 +81,17 @@ func (v *visit) readConnect(query string) (r connectRequest, fault *connectFault
 	r.Redirect = q.Get("redirect_uri")
 	if r.Redirect == "" && len(r.App.Redirects) == 1 {
 		r.Redirect = r.App.Redirects[0]
+		q.Set("redirect_uri", r.Redirect) // what the page shows: a document may change before the person agrees
+		r.Query = q.Encode()
 	}
 	if !r.App.Allows(r.Redirect) {
 		return r, nil, sheaf.Invalidf("The app asks to send you to an address that does not belong to it, so nothing was done. Connect it again from the app.")
 	}
-	return r, connectFaultOf(q, v.console.app.Connecting().Resource, v.console.app), nil
+	return r, connectFaultOf(q, v.console.app), nil
 }
 
 // connectFaultOf returns the first fault of a request whose redirect address is known to be right.
-func connectFaultOf(q url.Values, resource string, a *app.App) *connectFault {
+func connectFaultOf(q url.Values, a *app.App) *connectFault {
 	for name, values := range q {
 		if len(values) > 1 {
 			return &connectFault{"invalid_request", sheaf.Clip(name) + " was sent more than once"}
@@ -103,8 +105,9 @@ func connectFaultOf(q url.Values, resource string, a *app.App) *connectFault {
 		return &connectFault{"unsupported_response_type", "response_type must be code"}
 	case q.Get("code_challenge_method") != "S256" || err != nil || len(challenge) != 32:
 		return &connectFault{"invalid_request", "code_challenge with code_challenge_method S256 is needed"}
-	case a.CheckResource(q.Get("resource")) != nil:
-		return &connectFault{"invalid_target", "resource must be " + resource}
+	}
+	if err := a.CheckResource(q.Get("resource")); err != nil {
+		return &connectFault{"invalid_target", err.Error()}
 	}
 	return nil
 }
@@ -122,9 +125,11 @@ func (r connectRequest) back(issuer string, answer url.Values) string {
 	return r.Redirect + sep + answer.Encode()
 }
 
-// refuseConnect tells the app what is wrong with its request. No form was sent, so a redirect works.
+// refuseConnect shows what is wrong with the request, and a link that tells the app. Nothing leads there by itself, because
+// every stranger can register an app.
 func (v *visit) refuseConnect(r connectRequest, f *connectFault) error {
-	return v.redirect(r.back(v.console.app.Connecting().Issuer, url.Values{"error": {f.code}, "error_description": {f.text}}))
+	address := r.back(v.console.app.Connecting().Issuer, url.Values{"error": {f.code}, "error_description": {f.text}})
+	return v.show(http.StatusBadRequest, "connected", connectedPage{r, false, f.text, template.URL(address)}) // #nosec G203 -- as in backToApp
 }
 
 // authorize answers GET /oauth/authorize: it leads to the consent page of the person's workspace, or asks for which one.
@@ -250,6 +255,7 @@ func expiryOf(value string, now time.Time) *time.Time {
 type connectedPage struct {
 	connectRequest
 	Agreed bool
+	Fault  string       // of the app's request
 	Back   template.URL // the address of the app, whose scheme was checked
 }
 
@@ -257,7 +263,7 @@ type connectedPage struct {
 func (v *visit) backToApp(r connectRequest, agreed bool, answer url.Values) error {
 	address := r.back(v.console.app.Connecting().Issuer, answer)
 	v.Header().Set("Refresh", "0;url="+address)
-	return v.show(http.StatusOK, "connected", connectedPage{r, agreed, template.URL(address)}) // #nosec G203 -- sheaf.OAuthClient.Check allows no scheme that runs a script
+	return v.show(http.StatusOK, "connected", connectedPage{r, agreed, "", template.URL(address)}) // #nosec G203 -- sheaf.OAuthClient.Check allows no scheme that runs a script
 }
 
 // disconnectApp answers POST /w/{workspace}/apps/{id}/disconnect: it ends what the person, or another member, has allowed

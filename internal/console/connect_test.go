@@ -16,7 +16,7 @@ import (
 func TestConnect_ThePageIsPlain(t *testing.T) {
 	w := newTown(t)
 	owner := w.ask(http.MethodGet, w.address("/w/{workspace}/connect"), w.owner).Body.String()
-	w.wantIn(owner, true, "Connect <bdi>Helper</bdi>?", "<code>127.0.0.1</code>", "any program there can use that name", "the app asks for it", `value="documents:write">`)
+	w.wantIn(owner, true, "Connect <bdi>Helper</bdi>?", "<code>127.0.0.1</code>", "Any program there can pretend to be this app", "the app asks for it", `value="documents:write">`)
 	w.wantIn(owner, false, `value="keys:`, `value="webhooks:`, `value="events:write"`, `value="audit:read"`, `value="projects:admin"`, `value="projects:read" checked`)
 	member := w.ask(http.MethodGet, w.address("/w/{workspace}/connect"), w.member).Body.String()
 	w.wantIn(member, true, `value="proposals:write"`)

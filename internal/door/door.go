@@ -75,7 +75,7 @@ type Access struct {
 // Access returns the access of a request that is not admitted yet.
 func (d *Door) Access(x *front.Exchange) Access { return Access{Exchange: x, door: d} }
 
-// Admit checks the key, the plan and the rate limit, and sets the rate limit headers of the answer. An
+// Admit checks the key, the plan, the rate limit and what a grant is limited to, and sets the rate limit headers of the answer. An
 // error is for Refusal.
 func (a *Access) Admit() error {
 	if err := a.authenticate(); err != nil {
@@ -85,7 +85,10 @@ func (a *Access) Admit() error {
 	if err := a.Credential.Plan.AllowAPI(); err != nil {
 		return err
 	}
-	return a.limitRate()
+	if err := a.limitRate(); err != nil {
+		return err
+	}
+	return a.door.App.CheckWithin(a.Request.Context(), a.Credential)
 }
 
 // KeyHash returns the hash of the key that was sent.

@@ -192,10 +192,11 @@ func TestAuthorize_BadRequests(t *testing.T) {
 			"another resource":      {func(q url.Values) { q.Set("resource", a.Server.URL+"/api/v1") }, "invalid_target"},
 			"a repeated parameter":  {func(q url.Values) { q.Add("scope", "x") }, "invalid_request"},
 		} {
-			status, location, _ := p.get("/oauth/authorize?" + c.query(test.change))
-			to, err := url.Parse(location)
-			if err != nil || status != http.StatusSeeOther || !strings.HasPrefix(location, testRedirect+"?") || to.Query().Get("error") != test.code || to.Query().Get("state") != "st&te" || to.Query().Get("iss") != a.Server.URL {
-				t.Errorf("%s: %d, to %q", name, status, location)
+			status, location, body := p.get("/oauth/authorize?" + c.query(test.change))
+			link := attribute(body, backLink.String())
+			to, err := url.Parse(link)
+			if err != nil || status != http.StatusBadRequest || location != "" || !strings.HasPrefix(link, testRedirect+"?") || to.Query().Get("error") != test.code || to.Query().Get("state") != "st&te" || to.Query().Get("iss") != a.Server.URL {
+				t.Errorf("%s: %d, to %q", name, status, link)
 			}
 		}
 		back := p.agree(a.Server.URL+"/oauth/authorize?"+c.query(nil), func(form url.Values) { form.Set("answer", "no") })

@@ -26,7 +26,7 @@ func (x *exchange) token() {
 	a, ctx := x.server.App, x.Request.Context()
 	switch grant := form.Get("grant_type"); grant {
 	case "authorization_code":
-		if !x.has(form, "code", "client_id", "redirect_uri", "code_verifier") {
+		if !x.has(form, "code", "client_id", "code_verifier") {
 			return
 		}
 		t, err = a.RedeemCode(ctx, app.Redemption{Code: form.Get("code"), Client: form.Get("client_id"), Redirect: form.Get("redirect_uri"),

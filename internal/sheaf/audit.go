@@ -81,7 +81,7 @@ var WorkspaceActions = []ActionText{
 	{ActionKeyRotated, "An API key got a new secret"},
 	{ActionKeyRevoked, "An API key was revoked"},
 	{ActionAppConnected, "A person allowed an app to act for them"},
-	{ActionAppDisconnected, "An app was disconnected: by a person, by itself, with the rights of its person, or because a code or refresh token came twice"},
+	{ActionAppDisconnected, "An app was disconnected: by a person, by itself, because its person lost rights, or because a code or refresh token came twice"},
 	{ActionMemberJoined, "A person accepted an invitation"},
 	{ActionMemberLeft, "A member left"},
 	{ActionMemberRemoved, "A member was removed"},

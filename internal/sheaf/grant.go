@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // A grant lets an app act for a person in a workspace, after the person has agreed to it at the consent page. It is
@@ -28,8 +29,8 @@ const (
 	RefreshGrace = time.Minute
 )
 
-// GrantScopes are the scopes that an app can get. The others decide about keys, webhooks, logs and reviews, which an
-// app has no business with.
+// GrantScopes are the scopes that an app can get. The others manage keys and webhooks, report events, read the audit log, or
+// decide which projects need review.
 var GrantScopes = Scopes{ProjectsRead, ProjectsWrite, DocumentsRead, DocumentsWrite, MediaRead, MediaWrite, SharesRead, SharesWrite,
 	ProposalsRead, ProposalsWrite, ProposalsApprove, ReleasesRead, ReleasesWrite, BrandingsRead, BrandingsWrite, EventsRead}
 
@@ -139,6 +140,9 @@ func (c *OAuthClient) Check() error {
 	if err := CheckName("client_name", c.Name, MaxClientName); err != nil {
 		return &OAuthError{"invalid_client_metadata", err.Error()}
 	}
+	if strings.ContainsFunc(c.Name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) {
+		return &OAuthError{"invalid_client_metadata", "client_name has a control character: remove it"}
+	}
 	if c.URI != "" {
 		u, err := url.Parse(c.URI)
 		if err != nil || u.Scheme != "https" || u.Host == "" || len(c.URI) > maxRedirect || !printable(c.URI) {
@@ -173,6 +177,8 @@ func checkRedirect(address string) error {
 		return wrong("an address must have no user name")
 	case u.Scheme == "https" && u.Host == "" || u.Scheme == "http" && u.Host == "":
 		return wrong("an address has no host")
+	case !printable(u.Host):
+		return wrong("an address has a host with other characters than ASCII: write its xn-- form")
 	case u.Scheme == "https":
 		return nil
 	case u.Scheme == "http" && !IsLoopback(u.Hostname()):
@@ -221,7 +227,7 @@ func RedirectHost(redirect string) string {
 	case err != nil:
 		return ""
 	case u.Scheme == "https" || u.Scheme == "http":
-		return u.Host
+		return strings.ToLower(u.Host)
 	}
 	return u.Scheme + ":"
 }
@@ -230,7 +236,7 @@ func RedirectHost(redirect string) string {
 // that address, so the name of the app proves nothing.
 func OnDevice(redirect string) bool {
 	u, err := url.Parse(redirect)
-	return err != nil || u.Scheme != "https"
+	return err != nil || u.Scheme != "https" || IsLoopback(u.Hostname())
 }
 
 // OAuthError is an error of the OAuth protocol, with the code that its RFC names.

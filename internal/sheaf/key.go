@@ -102,7 +102,8 @@ type Key struct {
 	// is that of the secret which was sent.
 	Rotation int64
 	OldUntil *time.Time // end of the previous secret; nil: it has ended, or there was none
-	// RestrictedTo limits what it sees and changes; nil: the whole workspace. It never changes.
+	// RestrictedTo limits what it sees and changes; nil: the whole workspace. It never changes, except that of a grant (see
+	// App.fitGrants).
 	RestrictedTo *Restriction
 	// Resource is the address at which the access tokens of a grant work. It is empty for an API key.
 	Resource string

@@ -101,6 +101,7 @@ var spanning = map[string][]string{
 		"UPDATE audit SET address = '' WHERE (ws, number) IN",
 		"UPDATE audit SET email = NULL WHERE email",
 		"DELETE FROM api_keys WHERE id IN",
+		"DELETE FROM oauth_clients WHERE id IN",
 		"UPDATE api_keys SET old_hash = NULL, old_until = NULL WHERE id IN",
 		"DELETE FROM invitations WHERE hash IN",
 		"FROM deleted_subscriptions ORDER BY deleted_at",

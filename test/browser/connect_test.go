@@ -54,7 +54,7 @@ func TestConnect_InTheBrowser(t *testing.T) {
 
 	b.open("/oauth/authorize?" + request.Encode())
 	b.arrive("Connect Writing assistant?")
-	b.read("any program there can use that name")
+	b.read("Any program there can pretend to be this app")
 	b.await(`document.querySelector('[value="documents:write"]').checked === false && document.querySelector('[value="proposals:write"]').checked`)
 	b.shot("connect")
 	b.click("=Cancel")
