@@ -1,6 +1,6 @@
 // Package agents counts what agents read and write for twenty tasks of people. With the tag clients it also lets the
 // official client of the Model Context Protocol, its inspector and mcp-remote work with a server, and with sheaf mcp: that
-// needs npm and a minute, so it is part of make clients and not of ./scripts/test.
+// needs npm and two minutes, so it is part of make clients and not of ./scripts/test.
 package agents
 
 import (
