@@ -67,7 +67,7 @@ func TestConnect_Consent(t *testing.T) {
 		t.Errorf("another site agreed: %d", cross.Code)
 	}
 	w.wantIn(w.sendAs(w.owner, "/w/{workspace}/connect", url.Values{"request": {w.connects}}).Body.String(), true, "Choose at least one permission")
-	w.wantIn(w.sendAs(w.member, "/w/{workspace}/connect", url.Values{"request": {w.connects}, "scope": {"documents:write"}}).Body.String(), true, "lacks documents:write")
+	w.wantIn(w.sendAs(w.member, "/w/{workspace}/connect", url.Values{"request": {w.connects}, "scope": {"documents:write"}}).Body.String(), true, "make you an editor")
 	done := w.sendAs(w.owner, "/w/{workspace}/connect", form)
 	refresh := done.Header().Get("Refresh")
 	if done.Code != http.StatusOK || !strings.HasPrefix(refresh, "0;url=http://127.0.0.1/callback?code=") || !strings.Contains(refresh, "iss=https%3A%2F%2Fdocs.example.com") {
