@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/app"
+	"sheaf.dev/internal/media"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest"
 	"sheaf.dev/internal/sheaftest/apitest"
