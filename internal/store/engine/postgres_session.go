@@ -36,8 +36,9 @@ const (
 	// sessionConns is the size of the pool of direct connections: one for each chore that may run
 	// at the same time. Listen and Snapshots open their own.
 	sessionConns = 4
-	// sessionTries is how often keepsSession checks whether a pooler gives the connection away.
-	sessionTries = 5
+	// sessionTries is how often keepsSession checks whether a pooler gives the connection away. A busy pooler often hands the
+	// other connection another process, so a few tries find nothing.
+	sessionTries = 40
 	// sessionTimeout is the limit of a check for which no answer is a result too.
 	sessionTimeout = 5 * time.Second
 )
