@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"sheaf.dev/internal/app"
 	"sheaf.dev/internal/sheaf"
 	"sheaf.dev/internal/sheaftest/apitest"
 )
@@ -48,8 +49,8 @@ func TestAccess_AnotherWorkspaceIsNotThere(t *testing.T) {
 	}, withMCP)
 }
 
-// D169: for a restricted key, no tool and no argument shows whether a record outside of the restriction exists,
-// and no answer has a word of it.
+// D169, D197: for a restricted key, a restricted app, and the app of a restricted person, no tool and no argument shows whether a
+// record outside of the restriction exists, and no answer has a word of it.
 func TestRestriction_OutsideIsNotThere(t *testing.T) {
 	apitest.Run(t, func(t *testing.T, a *apitest.API) {
 		w := a.Workspace(sheaf.Business)
@@ -64,32 +65,59 @@ func TestRestriction_OutsideIsNotThere(t *testing.T) {
 		proposal := all.id("propose_changes", args{"title": canary, "message": canary, "changes": []args{{"op": "edit", "document_id": document, "content": canary}}})
 		changed := all.do("list_changes", args{})["next_after"]
 		inside := all.id("create_folder", args{"name": "inside"})
-		own := map[string]string{"folder_id": inside, "project_id": all.id("create_project", args{"name": "own", "folder_id": inside})}
-		own["document_id"] = all.id("create_document", args{"title": "own", "project_id": own["project_id"]})
 		var scopes []string
+		var forApps, ofEditors sheaf.Scopes
 		for _, s := range sheaf.AllScopes {
 			if s.Restrictable() {
 				scopes = append(scopes, string(s))
 			}
+			if s.Restrictable() && sheaf.GrantScopes.Has(s) {
+				forApps = append(forApps, s)
+			}
+			if sheaf.GrantScopes.Has(s) && sheaf.Editor.RestrictedScopes().Has(s) {
+				ofEditors = append(ofEditors, s)
+			}
 		}
 		made := w.Client("").POST("/api/v1/api-keys", args{"name": "restricted", "scopes": scopes, "restricted_to": args{"folder_ids": []string{inside}}}).Want(t, 201)
-		g := connect(t, a, made.Text(t, "key"))
-		for _, outside := range []string{document, trashed, loose} {
-			g.wantNotThere(map[string]any{"document_id": outside, "project_id": project, "folder_id": folder, "parent_id": outside, "before_id": outside,
-				"after_id": outside, "share_id": share, "proposal_id": proposal, "resource_id": outside, "after": changed}, map[string]any{"after": "evt_" + unknownID}, own)
-			g.wantNotProposed(outside, project, own["document_id"])
+		to := &app.RestrictTo{Folders: []sheaf.FolderID{sheaf.FolderID(inside)}}
+		owner := app.Caller{Workspace: w.ID, User: w.Owner, Role: sheaf.Owner}
+		invited, err := a.App.Invite(t.Context(), owner, "bob@example.com", sheaf.Editor, to)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, tool := range listTools(t, g) { // and with nothing but what must be sent
-			g.ask(tool, "", nil, own, map[string]any{"query": canary[:5], "title": "t", "name": "n", "content": "c", "revision": 1})
+		joined, _, err := a.App.Join(t.Context(), app.Join{Token: invited.Token, Name: "Bob", Password: "long enough"}, "")
+		if err != nil {
+			t.Fatal(err)
 		}
-		if got := g.do("find", args{"query": canary}); got["total"] != 0.0 {
-			t.Errorf("found %v", got)
+		session, err := a.App.Session(t.Context(), joined.Token)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if _, err := g.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "sheaf://document/" + document}); err == nil {
-			t.Error("read a document outside")
+		bob, _, err := session.Caller(w.ID)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if text, revision := all.read(document); text != canary || revision != 1 {
-			t.Errorf("the document outside is now %q at %d", text, revision)
+		for _, secret := range []string{made.Text(t, "key"), w.App(owner, forApps, to), w.App(bob, ofEditors, nil)} {
+			g := connect(t, a, secret)
+			own := map[string]string{"folder_id": inside, "project_id": all.id("create_project", args{"name": "own", "folder_id": inside})}
+			own["document_id"] = all.id("create_document", args{"title": "own", "project_id": own["project_id"]})
+			for _, outside := range []string{document, trashed, loose} {
+				g.wantNotThere(map[string]any{"document_id": outside, "project_id": project, "folder_id": folder, "parent_id": outside, "before_id": outside,
+					"after_id": outside, "share_id": share, "proposal_id": proposal, "resource_id": outside, "after": changed}, map[string]any{"after": "evt_" + unknownID}, own)
+				g.wantNotProposed(outside, project, own["document_id"])
+			}
+			for _, tool := range listTools(t, g) { // and with nothing but what must be sent
+				g.ask(tool, "", nil, own, map[string]any{"query": canary[:5], "title": "t", "name": "n", "content": "c", "revision": 1})
+			}
+			if got := g.do("find", args{"query": canary}); got["total"] != 0.0 {
+				t.Errorf("found %v", got)
+			}
+			if _, err := g.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "sheaf://document/" + document}); err == nil {
+				t.Error("read a document outside")
+			}
+			if text, revision := all.read(document); text != canary || revision != 1 {
+				t.Errorf("the document outside is now %q at %d", text, revision)
+			}
 		}
 	}, withMCP)
 }

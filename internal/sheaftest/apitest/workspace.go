@@ -3,6 +3,9 @@ package apitest
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
 	"time"
 
 	"sheaf.dev/internal/app"
@@ -104,4 +107,21 @@ func (w *Workspace) Client(key string) *Client {
 		key = w.Key()
 	}
 	return w.api.Client(key)
+}
+
+// App connects an app in the name of a person, and returns its access token.
+func (w *Workspace) App(person app.Caller, scopes sheaf.Scopes, to *app.RestrictTo) string {
+	w.api.t.Helper()
+	ctx, verifier := context.Background(), strings.Repeat("verifier", 6)
+	sum := sha256.Sum256([]byte(verifier))
+	code, err := w.api.App.Connect(ctx, person, app.NewGrant{App: sheaf.OAuthClient{ID: "app", Name: "app"}, Redirect: "https://app.example/",
+		Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Scopes: scopes, RestrictTo: to})
+	if err != nil {
+		w.api.t.Fatalf("connect an app: %v", err)
+	}
+	tokens, err := w.api.App.RedeemCode(ctx, app.Redemption{Code: code, Client: "app", Verifier: verifier})
+	if err != nil {
+		w.api.t.Fatalf("redeem a code: %v", err)
+	}
+	return tokens.Access
 }
