@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sheaf.dev/internal/sheaf"
+	"sheaf.dev/internal/store"
 )
 
 // connecting is an app that a person connects in a test.
@@ -146,6 +147,18 @@ func TestGrant_Code(t *testing.T) {
 		*now = now.Add(time.Minute)
 		_, err = a.RedeemCode(t.Context(), x.redemption(late))
 		wantOAuth(t, "a code after a minute", err, "invalid_grant")
+		sweep := func(before time.Time) (n int64) {
+			t.Helper()
+			v.must(a.writeUnasked(t.Context(), func(tx *store.Tx) (err error) {
+				n, err = tx.DeleteUnredeemedGrants(before, 100)
+				return err
+			}))
+			return n
+		}
+		x.connect(v.owner, nil)
+		if early, swept := sweep(now.Add(-time.Second)), sweep(now.Add(time.Hour)); early != 0 || swept != 1 {
+			t.Errorf("%d grants were swept before their end and %d after it, want 0 and the one whose code was not redeemed", early, swept)
+		}
 	})
 }
 

@@ -117,6 +117,16 @@ func (r *Reader) CountGrants(ws sheaf.WorkspaceID, now time.Time) (int64, error)
 	return r.count(countGrants, ws, now)
 }
 
+const deleteUnredeemed = `
+DELETE FROM api_keys
+WHERE id IN (SELECT id FROM api_keys WHERE resource <> '' AND rotation = 0 AND expires_at <= $1 LIMIT $2)`
+
+// DeleteUnredeemedGrants deletes up to `most` grants whose code ended at or before `before`, and was not redeemed. It returns how
+// many it deleted; fewer than `most` means none are left.
+func (tx *Tx) DeleteUnredeemedGrants(before time.Time, most int) (int64, error) {
+	return tx.changed(deleteUnredeemed, before, most)
+}
+
 const (
 	renewKey = `
 UPDATE api_keys

@@ -28,6 +28,8 @@ const (
 	failures = 2 * time.Hour
 	// unusedApps is how long an app that registered may stay without a person who connects it.
 	unusedApps = 24 * time.Hour
+	// unredeemed is how long a consent stays whose code no app redeemed: long enough for the clocks of all nodes.
+	unredeemed = time.Hour
 	// charts is how long the counts of each minute are kept: the longest chart is of a day.
 	charts = 48 * time.Hour
 	// heldEvents is how far behind the newest event of its workspace an event may be that is kept
@@ -190,6 +192,9 @@ func (s *Sweeper) rows(ctx context.Context) error {
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteInvitationsEnded(now, batch) }},
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.ForgetOldKeys(now, batch) }},
 		{shortest, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteMailRates(now, batch) }},
+		{shortest, func(tx *store.Tx, now time.Time) (int64, error) {
+			return tx.DeleteUnredeemedGrants(now.Add(-unredeemed), batch)
+		}},
 		{unusedApps, func(tx *store.Tx, now time.Time) (int64, error) {
 			return tx.DeleteUnusedOAuthClients(now.Add(-unusedApps), batch)
 		}},

@@ -346,6 +346,7 @@ CREATE INDEX api_keys_by_expiry ON api_keys (expires_at) WHERE expires_at IS NOT
 CREATE UNIQUE INDEX api_keys_by_old_hash ON api_keys (old_hash) WHERE old_hash IS NOT NULL; -- requests with a previous secret
 CREATE INDEX api_keys_by_old_until ON api_keys (old_until) WHERE old_until IS NOT NULL; -- for the sweep
 CREATE INDEX api_keys_grants ON api_keys (ws, user_id) WHERE resource <> '' AND revoked_at IS NULL; -- the apps of a person
+CREATE INDEX api_keys_unredeemed ON api_keys (expires_at) WHERE resource <> '' AND rotation = 0; -- for the sweep
 
 -- What a grant has beyond a key. A grant is the consent of a person to an app, which then acts with access tokens.
 CREATE TABLE grants (
